@@ -119,7 +119,7 @@ SERVED = [
 #: What the original does, and why.
 LEFT = [
     ("PCA", {"n_components": 0}, "factors", "n_components outside"),
-    ("TruncatedSVD", {"random_state": 0}, "integers", "no floats"),
+    ("TruncatedSVD", {"random_state": 0}, "integers", "not floats"),
     ("KernelPCA", {"kernel": lambda a, b: float(a @ b)}, "factors", "kernel='callable'"),
     ("Isomap", {"metric": "canberra"}, "factors", "metric='canberra'"),
     ("Isomap", {"metric_params": {"w": [1.0] * 12}}, "factors", "metric_params"),

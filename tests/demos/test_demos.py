@@ -299,7 +299,7 @@ def test_missing_data_say_how_to_get_them(name, tmp_path, monkeypatch):
 def test_pictures_are_not_replaced_unasked(tmp_path):
     first = demos.run("colors", tmp_path).pictures[0]
     before = first.read_bytes()
-    with pytest.raises(ExistingFileError, match=r"colors\.png is there already"):
+    with pytest.raises(ExistingFileError, match=r"colors\.png already exists"):
         demos.run("colors", tmp_path)
     with pytest.raises(ExistingFileError, match="is a file; name a folder"):
         demos.run("colors", first)

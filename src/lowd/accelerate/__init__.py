@@ -1,4 +1,4 @@
-"""Run existing scikit-learn code on lowd, without an edit.
+"""Run existing scikit-learn code on lowd without changing it.
 
 `python -m lowd.accelerate script.py`, `%load_ext lowd.accelerate` in a notebook, or `install()`
 before the script imports scikit-learn's classes. They are then subclasses of scikit-learn's that
@@ -42,13 +42,13 @@ def install(*, always: bool = False) -> None:
 
 
 def uninstall() -> None:
-    """Put scikit-learn's classes and functions back; fitted models go on to work."""
+    """Put scikit-learn's classes and functions back; fitted models continue to work."""
     unbind()
 
 
 @contextmanager
 def accelerated() -> Iterator[None]:
-    """Accelerate what is imported or named by its module inside.
+    """Accelerate what is imported, or named by its module, within the context.
 
     >>> import lowd.accelerate, sklearn.decomposition as decomposition
     >>> with lowd.accelerate.accelerated():
@@ -66,7 +66,7 @@ def accelerated() -> Iterator[None]:
 
 
 def profile(*, reset: bool = False) -> Profile:
-    """What ran where, how long, and why the original ran; `reset` begins a new count.
+    """Report what ran where, for how long, and why the original ran; `reset` starts a new count.
 
     >>> import lowd.accelerate
     >>> before = lowd.accelerate.profile(reset=True)

@@ -16,7 +16,7 @@ Run a script or a module with the classes of scikit-learn that lowd computes fas
 
 
 def main(arguments: list[str]) -> int:
-    """Run what the arguments name, as `python` would."""
+    """Run the script or module that the arguments name, as `python` would."""
     shows_profile = arguments[:1] == ["--profile"]
     command = arguments[1:] if shows_profile else arguments
     is_module = command[:1] == ["-m"]

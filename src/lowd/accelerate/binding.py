@@ -17,13 +17,13 @@ _proxies: dict[tuple[str, str], Any] = {}
 
 
 def bind() -> None:
-    """Replace every name of the table; what a module has no name of is left out."""
+    """Replace every name of the table; names that a module does not define are skipped."""
     now = [one for one in REPLACEMENTS if one.module != UMAP_MODULE]
-    # All are imported before the first is replaced: what they import of each other stays original.
+    # Import all modules before replacing the first, so that they import originals from each other.
     modules = {one.module: import_module(one.module) for one in now}
     for one in now:
         _replace(modules[one.module], one)
-    # umap-learn takes seconds to import, and may not be there: it is replaced when it is imported.
+    # umap-learn takes seconds to import and may be missing, so it is replaced when it is imported.
     if UMAP_MODULE in sys.modules:
         _replace_umap(sys.modules[UMAP_MODULE])
     elif _after_umap not in sys.meta_path:
@@ -40,12 +40,12 @@ def unbind() -> None:
 
 
 def is_bound() -> bool:
-    """Are the originals replaced by the proxies?"""
+    """Whether the originals are replaced by the proxies."""
     return bool(_originals)
 
 
 def list_replaced() -> dict[tuple[str, str], Any]:
-    """Module and name of what is replaced now, and the original."""
+    """The modules and names that are replaced now, with the originals."""
     return dict(_originals)
 
 

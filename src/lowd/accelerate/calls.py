@@ -1,4 +1,4 @@
-"""What ran where: one record per call of something that lowd replaces."""
+"""Records of the calls that lowd may replace: what ran where, and why."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 ORIGINAL = "original"
 LOWD = "lowd"
-# A script may call in a loop; beyond this the oldest records go, and the totals stay.
+# A script may call in a loop: beyond this number the oldest records go, and the totals stay.
 MAX_RECORDS = 10_000
 _MAX_SHOWN_REASONS = 20
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call: what, on which shape, by whom, how long, and why not by lowd."""
+    """One call: its name, shape, library and time, and why lowd did not serve it."""
 
     name: str
     shape: tuple[int, ...]
@@ -45,11 +45,11 @@ class Profile:
 
     @property
     def share(self) -> float:
-        """Share of the calls that lowd served."""
+        """The share of calls that lowd served."""
         return self.by_lowd / max(1, self.by_lowd + self.by_original)
 
     def to_dict(self) -> dict[str, Any]:
-        """The table as plain values, for JSON."""
+        """Return the table as plain values, for JSON."""
         return {
             "calls": [vars(call) for call in self.calls],
             "by_lowd": self.by_lowd,

@@ -1,4 +1,4 @@
-"""Try lowd, else the original: the one module that decides and records it."""
+"""Try lowd, else the original: the only module that decides and records it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .calls import LOWD, ORIGINAL, RECORDER, Call
 from .originals import return_arrays
 from .refusal import Refused, require
 
-# While an original runs, what it calls in turn is the original too.
+# While an original runs, whatever it calls runs as the original too.
 _inside_original: ContextVar[bool] = ContextVar("inside_original", default=False)
 
 
@@ -23,7 +23,7 @@ def dispatch(
     theirs: Callable[[], Any],
     harmless: tuple[type[LowdWarning], ...] = (),
 ) -> Any:
-    """The result of `ours`, or of `theirs` where lowd refuses, warns or fails.
+    """Return the result of `ours`, or of `theirs` where lowd refuses, warns or fails.
 
     A warning of lowd says that the data are special (disconnected, rank deficient, ...), where the
     two libraries differ; only those named `harmless` are passed over.
@@ -39,7 +39,7 @@ def dispatch(
             require(isinstance(warning, harmless), f"{type(warning).__name__}: {warning}")
     except Refused as refusal:
         reason = str(refusal)
-    except Exception as error:  # whatever it is, the original says it in its own words
+    except Exception as error:  # whatever the error is, the original reports it in its own words
         reason = f"{type(error).__name__}: {error}"
         if not isinstance(error, LowdError | ValueError | TypeError):
             reason = f"unexpected {reason}"

@@ -34,7 +34,7 @@ def learn_isomap(model: Any, X: Any, embed: bool) -> Learned:
     if model.n_neighbors is None:
         ours.set_params(radius=model.radius, **how).fit(rows)
     else:
-        # Given neighbors resolve ties by row number, as scikit-learn does.
+        # Given neighbors resolve ties by row number, as scikit-learn's search does.
         given = neighbors(rows, model.n_neighbors, n_jobs=model.n_jobs, **how)
         require(given.recall == 1, "approximate neighbors of many rows")
         ours.set_params(n_neighbors=5, **how).fit(rows, neighbors=given)
@@ -54,7 +54,7 @@ def transform_isomap(model: Any, X: Any) -> Any:
     """`sklearn.manifold.Isomap.transform`."""
     ours = model.__dict__.get(MODEL_ATTRIBUTE)
     require(ours is not None, "fitted by the original")
-    require(model.radius is None, "new points beyond the radius are an error there")
+    require(model.radius is None, "scikit-learn refuses new points beyond the radius")
     rows = validate(model, X, dtype=FLOATS, accept_sparse="csr", reset=False)
     require(model.metric != "precomputed" or not issparse(rows), "a given sparse graph")
     return ours.transform(rows)

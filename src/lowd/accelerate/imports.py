@@ -1,4 +1,4 @@
-"""Doing something right after a module is imported, whenever that is."""
+"""Call a function right after a module is imported, whenever that happens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import ModuleType
 
 
 class AfterImport(MetaPathFinder):
-    """Calls `act(module)` at the end of the import of the module of that name."""
+    """Calls `act(module)` at the end of the import of the named module."""
 
     def __init__(self, name: str, act: Callable[[ModuleType], None]) -> None:
         self.name, self.act = name, act
@@ -24,7 +24,7 @@ class AfterImport(MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname != self.name:
             return None
-        sys.meta_path.remove(self)  # once; and the search below asks the other finders
+        sys.meta_path.remove(self)  # acts once; the search below must ask the other finders
         found = find_spec(fullname)
         if found is not None and found.loader is not None:
             found.loader = _ThenAct(found.loader, self.act)
@@ -40,6 +40,7 @@ class _ThenAct(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         if module.__spec__ is not None:
-            module.__spec__.loader = module.__loader__ = self.loader  # as if nobody had been here
+            # Restores the loader, so that the hook leaves no trace.
+            module.__spec__.loader = module.__loader__ = self.loader
         self.loader.exec_module(module)
         self.act(module)

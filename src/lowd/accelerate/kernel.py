@@ -23,7 +23,7 @@ from .originals import (
 from .proxy import MODEL_ATTRIBUTE, Learned
 from .refusal import require, require_gain
 
-# scikit-learn takes ARPACK for fewer than 10 components of more than 200 rows.
+# scikit-learn uses ARPACK for fewer than 10 components of more than 200 rows.
 MIN_KERNEL_ROWS = 1000
 MIN_SCALED_ROWS = 100
 KERNEL_WARNINGS = (KernelWarning, ScaleWarning)
@@ -44,9 +44,9 @@ def learn_kernel_pca(model: Any, X: Any, embed: bool) -> Learned:
     X = validate(model, X, accept_sparse="csr")
     kernel: Any = model.kernel if isinstance(model.kernel, str) else "callable"
     require(kernel in KERNEL_PARAMETERS, f"kernel={kernel!r}")
-    require(X.dtype in (np.float64, np.float32), "entries that are no floats")
+    require(X.dtype in (np.float64, np.float32), "entries that are not floats")
     inverse = model.fit_inverse_transform
-    require(not (inverse and (issparse(X) or kernel == "precomputed")), "no inverse of these")
+    require(not (inverse and (issparse(X) or kernel == "precomputed")), "these have no inverse")
     n = X.shape[0]
     k = None if model.n_components is None else min(n, model.n_components)
     krylov_there = 200 < n < MIN_KERNEL_ROWS and k is not None and k < 10

@@ -20,10 +20,10 @@ from .originals import (
 from .proxy import MODEL_ATTRIBUTE, Learned
 from .refusal import require, require_gain
 
-# Entries of X from which on lowd is faster.
+# Numbers of entries from which lowd is faster.
 MIN_ENTRIES = 2**17
 MIN_BATCHED_ENTRIES = 1000
-# Beyond it the products of all pairs of columns take longer than the SVD of a batch.
+# With more columns, the products of all pairs take longer than the SVD of a batch.
 MAX_BATCH_FEATURES = 500
 FULL_SOLVERS = ("full", "covariance_eigh")
 AXES = (
@@ -53,7 +53,7 @@ def learn_pca(model: Any, X: Any, embed: bool) -> Learned:
 
 
 def learn_incremental_pca(model: Any, X: Any, embed: bool) -> Learned:
-    """`sklearn.decomposition.IncrementalPCA.fit`: of all batches at once, exactly."""
+    """`sklearn.decomposition.IncrementalPCA.fit`, exact and from all batches at once."""
     require_gain(np.prod(np.shape(X)) >= MIN_BATCHED_ENTRIES)
     X = validate(model, X, dtype=FLOATS, accept_sparse=["csr", "csc"])
     n, d = X.shape
@@ -68,7 +68,7 @@ def learn_incremental_pca(model: Any, X: Any, embed: bool) -> Learned:
 
 
 def learn_batch(model: Any, X: Any, check_input: bool = True) -> Learned:  # noqa: ARG001
-    """`sklearn.decomposition.IncrementalPCA.partial_fit`: the moments go on, exactly."""
+    """`sklearn.decomposition.IncrementalPCA.partial_fit`, which continues exact moments."""
     first = not hasattr(model, "components_")
     X = validate(model, X, dtype=FLOATS, reset=first)
     n, d = X.shape
@@ -89,7 +89,7 @@ def learn_truncated_svd(model: Any, X: Any, embed: bool) -> Learned:
     """`sklearn.decomposition.TruncatedSVD.fit`."""
     require_gain(np.prod(np.shape(X)) >= MIN_BATCHED_ENTRIES)
     X = validate(model, X, accept_sparse=["csr", "csc"], ensure_min_features=2)
-    require(X.dtype in FLOATS, "entries that are no floats")
+    require(X.dtype in FLOATS, "entries that are not floats")
     limit = min(X.shape) - (model.algorithm == "arpack")
     require(model.n_components <= limit, "n_components beyond min(X.shape)")
     X = densify_small(X)
@@ -113,7 +113,7 @@ def _fit(ours: PCA, X: Any, embed: bool) -> Any:
 
 
 def _read_axes(ours: PCA, dtype: Any) -> dict[str, Any]:
-    """What PCA and IncrementalPCA learn."""
+    """The attributes that PCA and IncrementalPCA learn."""
     learned: dict[str, Any] = {name: copy_writable(getattr(ours, name), dtype) for name in AXES}
     return {**learned, "n_components_": len(ours.components_)}
 
@@ -129,10 +129,12 @@ def _read_batches(ours: PCA, dtype: Any, variances: Reals, n: int) -> dict[str, 
 
 
 def _name_solver(model: Any, X: Any) -> str:
-    """The solver that scikit-learn would take; lowd's is as exact as the most exact of them."""
+    """The solver that scikit-learn would choose; lowd's is as exact as the most exact of them."""
     n, d = X.shape
     sparse_solvers = ("auto", "arpack", "covariance_eigh")
-    require(not issparse(X) or model.svd_solver in sparse_solvers, "solver without sparse input")
+    require(
+        not issparse(X) or model.svd_solver in sparse_solvers, "a solver that takes no sparse rows"
+    )
     if model.svd_solver != "auto":
         return str(model.svd_solver)
     if issparse(X):
@@ -151,7 +153,9 @@ def _count_components(asked: Any, solver: str, shape: tuple[int, int]) -> Any:
     if asked is None:
         return limit if solver == "arpack" else None
     if asked == "mle":
-        require(shape[0] >= shape[1] and solver in FULL_SOLVERS, "'mle' of wide rows")
+        require(
+            shape[0] >= shape[1] and solver in FULL_SOLVERS, "'mle' for fewer rows than columns"
+        )
         return asked
     is_share = 0 < asked < 1
     require(not is_share or solver in FULL_SOLVERS, "a share with this solver")

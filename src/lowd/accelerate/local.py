@@ -28,12 +28,13 @@ from .originals import read_rows
 from .refusal import require, require_gain
 
 MIN_LOCAL_ROWS = 300
-# Of the other variants, which scikit-learn sums point by point: ten times as fast at 150 rows.
+# For the other variants, which scikit-learn sums point by point: lowd is ten times as fast at 150
+# rows.
 MIN_VARIANT_ROWS = 100
 LOCAL_WARNINGS = (LocalizedAxisWarning, ScaleWarning, ShortcutWarning)
-# What scikit-learn takes in method="modified", whatever `reg` says.
+# scikit-learn uses this in method="modified", whatever `reg` is.
 MODIFIED_REGULARIZATION = 1e-3
-# Columns that sum to 0, up to rounding, are left as they are by any tolerance above it.
+# Columns that sum to 0 up to rounding stay below any tolerance above this.
 MIN_HESSIAN_TOLERANCE = 1e-10
 
 
@@ -62,13 +63,13 @@ def serve_locally_linear_embedding(
     ours = VARIANTS[method](k, reg=reg, n_jobs=n_jobs)
     ours.fit(rows, neighbors=given)
     require(ours.n_distinct_ == n, "duplicate rows")
-    require(not ours.degenerate_axes_, "equal eigenvalues, of which any basis is an answer")
-    Y = np.array(ours.embedding_ / np.sqrt(n), np.float64)  # columns of length 1 there
+    require(not ours.degenerate_axes_, "repeated eigenvalues: the basis is not unique")
+    Y = np.array(ours.embedding_ / np.sqrt(n), np.float64)  # scikit-learn's columns have length 1
     return Y, float(ours.reconstruction_error_)
 
 
 class NeighborPatches(LTSA):
-    """LTSA of patches without the point itself, as scikit-learn takes them.
+    """LTSA of patches without the point itself, as in scikit-learn.
 
     That is its Hessian LLE, too: it takes all columns beyond the tangent coordinates, not the
     quadratic ones only, and divides those by their sums that are not 0, of which there are none.
@@ -83,7 +84,7 @@ class NeighborPatches(LTSA):
 
 
 class ManyWeights(ModifiedLLE):
-    """Modified LLE with up to n_neighbors - 1 weight vectors per point, as scikit-learn has it."""
+    """Modified LLE with up to n_neighbors - 1 weight vectors per point, as in scikit-learn."""
 
     def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:  # noqa: ARG002
         X, members = np.asarray(points.X, np.float64), near.table[0]
@@ -115,7 +116,9 @@ def align_many_weights(X: Reals, near: Indices, k: int) -> csr_array:
     P = V @ V.transpose(0, 2, 1)
     one = P.sum(2)
     a = np.sqrt(one.sum(1) / s)
-    require(np.isfinite(a).all() and a.min() > np.sqrt(np.finfo(float).eps), "weights of sum 0")
+    require(
+        np.isfinite(a).all() and a.min() > np.sqrt(np.finfo(float).eps), "weights that sum to 0"
+    )
     a, s = a[:, None], s[:, None]
     once = one[:, :, None] * w[:, None]
     F = np.empty((n, m + 1, m + 1))

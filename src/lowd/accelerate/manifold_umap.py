@@ -17,7 +17,7 @@ from .proxy import MODEL_ATTRIBUTE, Learned
 from .refusal import require
 
 UMAP_WARNINGS = (ConvergenceWarning, ScaleWarning)
-# Parameters that both have, with the same meaning.
+# Parameters that both libraries have with the same meaning.
 SHARED = (
     "n_neighbors",
     "min_dist",
@@ -31,7 +31,7 @@ SHARED = (
     "repulsion_strength",
     "negative_sample_rate",
 )
-# What umap-learn keeps for its transform, inverse and update; computed when it is asked for.
+# State of umap-learn for its transform, inverse and update, computed on first access.
 KEPT = (
     "graph_",
     "graph_dists_",
@@ -82,7 +82,7 @@ def learn_umap(model: Any, X: Any, embed: bool, ensure_all_finite: Any = True) -
     rows = check_array(X, dtype=np.float32, order="C")
     shared = {name: getattr(model, name) for name in SHARED}
     if shared["a"] is not None and shared["b"] is not None:
-        del shared["min_dist"], shared["spread"]  # which a and b replace
+        del shared["min_dist"], shared["spread"]  # a and b replace these
     ours = UMAP(
         model.n_components,
         init=_translate_start(model.init),
@@ -102,7 +102,7 @@ def learn_umap(model: Any, X: Any, embed: bool, ensure_all_finite: Any = True) -
 
 
 def _translate_start(init: Any) -> Any:
-    """lowd's start: for the spectral one that of its own default, good for graphs in components."""
+    """Translate the start: 'spectral' becomes lowd's default, which suits disconnected graphs."""
     if isinstance(init, str):
         return "random" if init == "random" else "pca"
     return np.asarray(init, np.float64)
@@ -117,7 +117,7 @@ def transform_umap(model: Any, X: Any, ensure_all_finite: Any = True) -> Any:
 
 
 def _complete_later(model: Any, rows: Any) -> dict[str, Callable[[], Any]]:
-    """umap-learn's own state, for its inverse, its update and pickles: its fit without a layout."""
+    """umap-learn's own state for its inverse, update and pickles: its fit without a layout."""
 
     @cache
     def scratch() -> Any:
@@ -125,6 +125,6 @@ def _complete_later(model: Any, rows: Any) -> dict[str, Callable[[], Any]]:
         return model.original(**parameters).fit(rows)
 
     def read(name: str) -> Any:
-        return getattr(scratch(), name)  # an AttributeError where umap-learn has none
+        return getattr(scratch(), name)  # an AttributeError for names that umap-learn does not have
 
     return {name: partial(read, name) for name in KEPT}

@@ -6,7 +6,8 @@ from typing import Any
 
 from .refusal import Refused, require
 
-# Others ("hamming", "jaccard", callables, ...) treat some values differently, or gain nothing.
+# Other metrics ("hamming", "jaccard", callables, ...) treat some values differently or gain
+# nothing.
 SAME_METRICS = {
     "euclidean": "euclidean",
     "l2": "euclidean",
@@ -20,7 +21,7 @@ SAME_METRICS = {
 
 
 def translate_metric(metric: Any, p: float = 2, metric_params: Any = None) -> dict[str, Any]:
-    """lowd's parameters `metric` and `metric_params` of a scikit-learn metric."""
+    """lowd's parameters `metric` and `metric_params` for a scikit-learn metric."""
     require(not metric_params, "metric_params")
     if metric == "minkowski":
         named = {1.0: "manhattan", 2.0: "euclidean"}.get(float(p))

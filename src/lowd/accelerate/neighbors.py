@@ -14,8 +14,8 @@ from .metrics import translate_metric
 from .originals import FLOATS, build_csr, check_array, validate
 from .refusal import require, require_gain
 
-# Where the columns are few, scikit-learn's trees answer queries sooner; where they are hundreds,
-# its matrix products do.
+# scikit-learn's trees answer queries sooner where columns are few, and its matrix products where
+# they are hundreds.
 MIN_QUERIED_FEATURES = 10
 MAX_INDEXED_FEATURES = 128
 
@@ -39,7 +39,7 @@ def serve_kneighbors_graph(
     rows = check_array(X, dtype=FLOATS)
     require_gain(rows.shape[1] <= MAX_INDEXED_FEATURES, "the original is faster on wide rows")
     own = mode == "connectivity" if include_self == "auto" else bool(include_self)
-    require(n_neighbors - own > 0, "a graph of loops")
+    require(n_neighbors - own > 0, "a graph with loops")
     found = neighbors(rows, n_neighbors - own, n_jobs=n_jobs, **how)
     require(found.recall == 1, "approximate neighbors of many rows")
     indices, distances = found.indices, found.distances
@@ -59,11 +59,12 @@ def serve_trustworthiness(
     how = translate_metric(metric)
     require(not issparse(X), "sparse input")
     rows, Y = check_array(X, dtype=FLOATS), check_array(X_embedded, dtype=FLOATS)
-    require(n_neighbors < len(rows) / 2, "n_neighbors of half the rows")
+    require(n_neighbors < len(rows) / 2, "n_neighbors of at least half the rows")
     n, k = len(rows), n_neighbors
     scale = 2.0 / (n * k * (2.0 * n - 3.0 * k - 1.0))
     share = float(trustworthiness(rows, Y, n_neighbors=k, **how))
-    return 1.0 - round((1.0 - share) / scale) * scale  # of whole ranks: the same bits
+    # A multiple of whole ranks gives the same bits.
+    return 1.0 - round((1.0 - share) / scale) * scale
 
 
 def transform_to_graph(model: Any, X: Any) -> Any:
@@ -76,7 +77,7 @@ def transform_to_graph(model: Any, X: Any) -> Any:
     require_gain(gain, "the original is faster on few and on very many columns")
     is_distance = model.mode == "distance"
     k = model.n_neighbors - (not is_distance)
-    require(k > 0, "a graph of loops")
+    require(k > 0, "a graph with loops")
     ours = NeighborsTransformer(n_neighbors=k, n_jobs=model.n_jobs, **how).fit(fitted)
     graph = ours.transform(rows)
     indices = graph.indices.reshape(len(rows), -1)

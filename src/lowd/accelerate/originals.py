@@ -1,4 +1,4 @@
-"""The parts of scikit-learn that proxies need: validation, and objects that it stores."""
+"""The parts of scikit-learn that proxies need: validation, and the objects that it stores."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from ..parameters import Indices, Reals
 from .refusal import require
 
 FLOATS = [np.float64, np.float32]
-# Two numbers are enough to tell releases apart.
+# Two numbers distinguish releases.
 SKLEARN_VERSION = tuple(int(number) for number in sklearn_version.split(".")[:2])
-# Within it dense rows are as fast as sparse ones and the solver is exact to rounding.
+# Up to this size dense rows are as fast as sparse ones, and the solver is exact to rounding.
 MAX_DENSE_BYTES = 2**25
 
 
 def validate(model: Any, X: Any, **how: Any) -> Any:
-    """Check the parameters and the rows as the original does, and keep the names of features."""
+    """Check parameters and rows as the original does, and keep the names of features."""
     model._validate_params()
     require(not hasattr(X, "__array_namespace__") or isinstance(X, np.ndarray), "not a NumPy array")
     return validate_data(model, X, **how)
 
 
 def read_arguments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> dict[str, Any]:
-    """All arguments by name, the defaults too, checked as the original function does."""
+    """Return all arguments by name, including defaults, checked as the original function does."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     constraints = getattr(function, "_skl_parameter_constraints", {})
     validate_parameter_constraints(constraints, bound.arguments, caller_name=function.__name__)
@@ -51,12 +51,12 @@ def read_arguments(function: Callable[..., Any], *args: Any, **kwargs: Any) -> d
 
 
 def return_arrays() -> Any:
-    """The context in which transformers return arrays, whatever `set_output` says globally."""
+    """A context in which transformers return arrays whatever `set_output` says globally."""
     return config_context(transform_output="default")
 
 
 def densify_small(X: Any) -> Any:
-    """Sparse rows as dense ones where that is small: the solver is then a direct one."""
+    """Make small sparse data dense, so that the solver is a direct one."""
     small = issparse(X) and X.shape[0] * X.shape[1] * X.dtype.itemsize <= MAX_DENSE_BYTES
     return X.toarray() if small else X
 
@@ -72,7 +72,7 @@ def column_variances(X: Any) -> Reals:
 
 
 def count_seen(n: int) -> Any:
-    """Rows that IncrementalPCA has seen: a float since scikit-learn 1.8."""
+    """The number of rows that IncrementalPCA has seen: a float since scikit-learn 1.8."""
     return np.float64(n) if SKLEARN_VERSION >= (1, 8) else np.int64(n)
 
 
@@ -112,7 +112,7 @@ def build_centerer(means: Reals, grand_mean: float, n: int) -> Any:
 
 
 def build_neighbors(X: Any, **parameters: Any) -> Any:
-    """A fitted NearestNeighbors."""
+    """Make a fitted NearestNeighbors."""
     return NearestNeighbors(**parameters).fit(X)
 
 

@@ -1,4 +1,4 @@
-"""Random projections: the same draw, multiplied by lowd's kernels."""
+"""Random projections: scikit-learn's draw, multiplied by lowd's kernels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .originals import FLOATS, count_projected, invert_components, validate
 from .proxy import Learned
 from .refusal import require, require_gain
 
-# Entries of X from which on lowd is faster, and where the columns are many (decision 038).
+# Entries from which lowd is faster, in general and for many columns (decision 038).
 MIN_PROJECTED_ENTRIES = 2**21
 MIN_WIDE_ENTRIES = 2**19
 MIN_WIDE_FEATURES = 500
@@ -21,7 +21,7 @@ MIN_WIDE_FEATURES = 500
 
 def learn_gaussian(model: Any, X: Any, embed: bool) -> Learned:
     """`sklearn.random_projection.GaussianRandomProjection.fit_transform` of dense rows."""
-    require(embed, "a fit is a draw, which is the original's")
+    require(embed, "a fit only draws, and the draw is the original's")
     require(not issparse(X), "sparse input")
     X = validate(model, X, dtype=FLOATS)
     n, d = X.shape
@@ -29,7 +29,7 @@ def learn_gaussian(model: Any, X: Any, embed: bool) -> Learned:
     k = count_projected(model, n)
     require(0 < k <= d, "n_components outside 1 ... n_features")
     C = model._make_random_matrix(k, d).astype(X.dtype, copy=False)
-    # What names features is the parameter there, "auto" or not.
+    # scikit-learn names the features after the parameter, "auto" or not.
     learned = {"n_components_": k, "components_": C, "_n_features_out": model.n_components}
     if model.compute_inverse_components:
         learned["inverse_components_"] = invert_components(C)

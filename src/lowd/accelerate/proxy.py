@@ -17,14 +17,14 @@ from .dispatch import dispatch
 from .originals import read_arguments
 from .refusal import require
 
-# Attributes of a proxy that the original does not have; a pickle leaves them out.
+# Attributes of a proxy that the original lacks; a pickle leaves them out.
 LAZY = "_lowd_lazy"
 MODEL_ATTRIBUTE = "_lowd_model"
 
 
 @dataclass
 class Learned:
-    """What a fit by lowd leaves: the attributes of the original, and what `fit_transform` returns.
+    """The result of a fit by lowd: the original's attributes, and what `fit_transform` returns.
 
     `lazy` are attributes that are large or slow and computed at their first access; `model` is
     lowd's, for methods that go on to use it.
@@ -38,7 +38,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class ClassRule:
-    """How a class is served.
+    """How lowd serves a class.
 
     `learn(model, X, embed, **given)` fits, `learn_batch(model, X, **given)` is `partial_fit`;
     `methods` serve others by name, each as `serve(model, *args, **kwargs)`. All of them raise
@@ -49,19 +49,19 @@ class ClassRule:
     learn_batch: Callable[..., Learned] | None = None
     methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     harmless: tuple[type[LowdWarning], ...] = ()
-    leaves_targets: bool = False  # a fit with y is the original's; others ignore it
+    leaves_targets: bool = False  # a fit with y is left to the original; other classes ignore it
 
 
 @dataclass(frozen=True)
 class FunctionRule:
-    """How a function is served: by one that raises Refused for what the original should do."""
+    """How lowd serves a function: by one that raises Refused for what the original should do."""
 
     serve: Callable[..., Any]
     harmless: tuple[type[LowdWarning], ...] = ()
 
 
 class ProxyMeta(ABCMeta):
-    """An instance of the original is one of the proxy, as a script expects of one class."""
+    """Makes instances of the original count as instances of the proxy, as a script expects."""
 
     original: type
 
@@ -75,7 +75,7 @@ class ProxyMeta(ABCMeta):
 
 
 class Proxy:
-    """What every proxy has beside the original's methods: lazy attributes, plain pickles."""
+    """What every proxy adds to the original's methods: lazy attributes, plain pickles."""
 
     original: type
 
@@ -98,7 +98,7 @@ class Proxy:
         return state
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """As the class that bears the name now: a pickle never needs lowd."""
+        """Pickle as the class that bears the name, so that a pickle never needs lowd."""
         cls = type(self)
         bound = getattr(sys.modules.get(cls.__module__), cls.__name__, None)
         if "original" in cls.__dict__ and bound is not cls:
@@ -108,7 +108,7 @@ class Proxy:
 
 
 def make_class(original: type, module: str, rule: ClassRule) -> type:
-    """The subclass of the original that tries lowd first."""
+    """Make the subclass of the original that tries lowd first."""
     label = f"{original.__name__}."
     fits = {
         "fit": rule.learn and partial(rule.learn, embed=False),
@@ -137,12 +137,12 @@ def make_class(original: type, module: str, rule: ClassRule) -> type:
 def make_function(
     original: Callable[..., Any], module: str, rule: FunctionRule
 ) -> Callable[..., Any]:
-    """The function that tries lowd first."""
+    """Make the function that tries lowd first."""
 
     @functools.wraps(original)
     def proxy(*args: Any, **kwargs: Any) -> Any:
         def ours() -> Any:
-            # With the original's defaults, which releases change.
+            # The defaults are the original's, which releases change.
             return rule.serve(**read_arguments(original, *args, **kwargs))
 
         X = args[0] if args else None

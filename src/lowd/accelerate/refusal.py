@@ -14,7 +14,7 @@ def require(condition: object, otherwise: str) -> None:
 
 
 class Gain:
-    """Whether calls are left to the original where that is faster; `always` serves them too."""
+    """Whether calls are left to the original where it is faster; `always` serves them too."""
 
     always = False
 

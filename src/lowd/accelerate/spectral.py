@@ -62,7 +62,7 @@ def serve_spectral_embedding(
     ours = LaplacianEigenmaps(
         k, affinity="precomputed", normalization=normalization, scale="unit"
     ).fit(W)
-    require(not ours.degenerate_axes_, "equal eigenvalues, of which any basis is an answer")
+    require(not ours.degenerate_axes_, "repeated eigenvalues: the basis is not unique")
     Y = np.array(ours.embedding_, dtype)
     if drop_first:
         return Y
@@ -71,7 +71,7 @@ def serve_spectral_embedding(
 
 
 def _remove_diagonal(W: Any) -> Any:
-    """Affinities without self-loops, which cancel in the Laplacian and count for lowd."""
+    """Remove self-loops, which cancel in scikit-learn's Laplacian but count in lowd's."""
     if not issparse(W):
         W = np.array(W, dtype=None if W.dtype.kind == "f" else np.float64)
         np.fill_diagonal(W, 0)

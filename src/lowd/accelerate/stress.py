@@ -21,7 +21,7 @@ from .refusal import require
 
 MIN_STRESS_ROWS = 20
 STRESS_WARNINGS = (ConvergenceWarning, MetricWarning)
-# Who asks for fewer iterations wants those of the original; lowd's go further in each.
+# Whoever asks for fewer iterations wants the original's; lowd's go further in each one.
 MIN_SMACOF_ITERATIONS = 20
 MAX_SEED = np.iinfo(np.int32).max
 
@@ -48,7 +48,7 @@ def serve_smacof(
     )
     require(isinstance(n_init, Integral), "n_init is left to a default that will change")
     D = check_symmetric(check_array(dissimilarities), raise_exception=True).astype(np.float64)
-    require(len(D) >= MIN_STRESS_ROWS, "so few rows are embedded up to rounding errors")
+    require(len(D) >= MIN_STRESS_ROWS, "this few rows are embedded up to rounding errors")
     require(not verbose, "verbose prints the original's iterations")
     require(0 < eps < 1, "eps outside 0 ... 1")
     require(max_iter >= MIN_SMACOF_ITERATIONS, f"max_iter < {MIN_SMACOF_ITERATIONS}")
@@ -71,7 +71,7 @@ def serve_smacof(
 def _fit(D: Reals, start: Reals, metric: bool, max_iter: int, eps: float) -> MDS:
     d = euclidean_distances(start)
     units = (D * d).sum() / (d**2).sum() if metric else len(D) / np.sqrt((d**2).sum())
-    start = start * units  # those of the start do not matter
+    start = start * units  # the units of the start do not matter
     how: dict[str, Any] = {"metric": "precomputed", "init": start, "max_iter": max_iter, "eps": eps}
     k = start.shape[1]
     ours = MDS(k, **how) if metric else NonMetricMDS(k, ties="secondary", **how)

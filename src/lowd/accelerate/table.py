@@ -1,4 +1,4 @@
-"""What is replaced, and by what: the one list."""
+"""The list of what is replaced, and by what."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .proxy import ClassRule, FunctionRule, make_class, make_function
 
 @dataclass(frozen=True)
 class Replacement:
-    """A name in a module, and how it is served."""
+    """A name in a module, and how lowd serves it."""
 
     module: str
     name: str
     rule: ClassRule | FunctionRule
 
     def make_proxy(self, original: Any) -> Any:
-        """The stand-in for the original."""
+        """Make the stand-in for the original."""
         if isinstance(self.rule, ClassRule):
             return make_class(original, self.module, self.rule)
         return make_function(original, self.module, self.rule)
@@ -38,7 +38,7 @@ class Replacement:
 
 DECOMPOSITION, MANIFOLD = "sklearn.decomposition", "sklearn.manifold"
 NEIGHBORS, PROJECTION = "sklearn.neighbors", "sklearn.random_projection"
-# Of variance in one column, and of as many components as columns, scikit-learn says nothing.
+# scikit-learn does not warn of variance in one column, or of as many components as columns.
 QUIET = (ScaleWarning, DimensionWarning)
 
 PCA = ClassRule(linear.learn_pca, harmless=QUIET)
@@ -90,7 +90,7 @@ REPLACEMENTS = (
     Replacement(MANIFOLD, "SpectralEmbedding", SPECTRAL_CLASS),
     Replacement(MANIFOLD, "spectral_embedding", SPECTRAL),
     Replacement("umap", "UMAP", UMAP),
-    # MDS and LocallyLinearEmbedding are thin around a function, which is what is replaced.
+    # MDS and LocallyLinearEmbedding are thin wrappers of a function, which is what is replaced.
     Replacement(MANIFOLD, "smacof", SMACOF),
     Replacement(f"{MANIFOLD}._mds", "smacof", SMACOF),
     Replacement(f"{MANIFOLD}._locally_linear", "_locally_linear_embedding", LOCALLY_LINEAR),

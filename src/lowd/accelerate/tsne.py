@@ -17,9 +17,9 @@ from .proxy import Learned
 from .refusal import require
 
 TSNE_WARNINGS = (ConvergenceWarning, ScaleWarning)
-# scikit-learn exaggerates in the first 250 iterations, lowd in at most half of them.
+# scikit-learn exaggerates in the first 250 iterations, lowd in at most half of all iterations.
 MIN_TSNE_ITERATIONS = 500
-# Until 1.7 the default of scikit-learn is None, which means this, and is resolved in a fit.
+# Before 1.7 scikit-learn's default is None, which stands for this and is resolved in a fit.
 DEFAULT_ITERATIONS = 1000
 DEFAULT_MIN_GRADIENT_NORM = 1e-7
 INITIAL_DEVIATION = 1e-4
@@ -54,7 +54,8 @@ def learn_tsne(model: Any, X: Any, embed: bool) -> Learned:
         k,
         perplexity=model.perplexity,
         early_exaggeration=model.early_exaggeration,
-        learning_rate="auto" if automatic else 4 * rate,  # scikit-learn's gradient has a factor 4
+        # scikit-learn's gradient has a factor of 4.
+        learning_rate="auto" if automatic else 4 * rate,
         max_iter=max_iter,
         init=start.astype(np.float64),
         n_jobs=model.n_jobs,
@@ -67,7 +68,8 @@ def learn_tsne(model: Any, X: Any, embed: bool) -> Learned:
         "embedding_": Y,
         "kl_divergence_": ours.kl_divergence_,
         "learning_rate_": rate,
-        "n_iter_": ours.n_iter_ - 1,  # there the number of the last iteration, from 0
+        # scikit-learn reports the zero-based index of the last iteration.
+        "n_iter_": ours.n_iter_ - 1,
     }
     if SKLEARN_VERSION < (1, 7):
         learned["_max_iter"] = max_iter

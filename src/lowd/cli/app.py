@@ -18,7 +18,7 @@ from .flags import METHOD_COMMANDS
 from .options import MESSAGES, METHOD_PANEL, Arguments, Option
 from .registry import COMMANDS, Command, Result, get_command
 
-# from click, or from the copy of it that newer versions of typer hold
+# From click, or from the copy of it that newer versions of typer hold.
 ClickContext: TypeAlias = Any
 ResolvedCommand: TypeAlias = Any  # from the same module
 

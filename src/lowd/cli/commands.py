@@ -47,7 +47,7 @@ def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
     model = load(arguments["model"])
     preparation = Preparation.of_model(model)
     options = preparation.get_read_options() | get_read_options(arguments)
-    # fill gaps with values of the training rows, not of these
+    # Fill gaps with values of the training rows, not of these.
     if getattr(model, "impute", None) is not None:
         options["missing"] = "keep"
     try:

@@ -327,7 +327,7 @@ class Run:
                 "of these data by one more fit."
             )
             return
-        # there may be too few rows
+        # There may be too few rows.
         with contextlib.suppress(DataError, ParameterError, UnsupportedError):
             model.calibrate_confidence(self.X)
 

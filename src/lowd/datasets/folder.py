@@ -25,8 +25,8 @@ _BUNDLED = {
 class _DatasetFile:
     file: str
     summary: str  # one line
-    contents: str  # the arrays that the file must hold
-    source: str  # where the data can be had
+    contents: str  # arrays that the file must hold
+    source: str  # where to get the data
     build: Callable[[str, Arrays], Dataset]
 
 
@@ -83,7 +83,7 @@ def _load_bundled(name: str) -> Dataset:
 
 
 def _build_classes(name: str, arrays: Arrays) -> Dataset:
-    """Rows with one class each, by name where the file has names."""
+    """Read rows with one class each, by name if the file has names."""
     X, y, names = arrays["X"], arrays["y"], arrays.get("label_names")
     labels = y if names is None else names[y]
     return Dataset(name, X, None, y, labels, "rows", _keep_others(arrays, "X", "y", "label_names"))
@@ -100,7 +100,7 @@ def _build_frames(name: str, arrays: Arrays) -> Dataset:
 
 
 def _build_genotypes(name: str, arrays: Arrays) -> Dataset:
-    """Allele counts; the truth is the latitude and longitude of each population, if known."""
+    """Read allele counts; the truth is each population's latitude and longitude, if known."""
     X, y, names = arrays["X"], arrays["y"], arrays["label_names"]
     truth = arrays["pop_latlon"][y] if "pop_latlon" in arrays else None
     return Dataset(name, X, truth, y, names[y], "genotypes", _keep_others(arrays, "X"))
@@ -112,7 +112,7 @@ def _build_words(name: str, arrays: Arrays) -> Dataset:
 
 
 def _build_matrix(name: str, arrays: Arrays) -> Dataset:
-    """A square matrix of distances or similarities, with the names of its rows as labels."""
+    """Read a square matrix of distances or similarities, with row names as labels."""
     similar = f"{name}_S" in arrays
     X = arrays[f"{name}_S" if similar else f"{name}_D"]
     kind = "similarities" if similar else "distances"

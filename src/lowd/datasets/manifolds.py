@@ -15,7 +15,8 @@ from ..errors import ParameterError
 from .sample import Dataset
 
 Floats = NDArray[np.float64]
-BLOCK_ROWS = 1024  # drawn at a time where some are rejected; part of the data's definition
+# Rows drawn at a time where some are rejected; this is part of the data's definition.
+BLOCK_ROWS = 1024
 
 
 def swiss_roll(n: int = 1000, *, noise: float = 0.0, seed: int = 0) -> Dataset:
@@ -51,7 +52,7 @@ def s_curve(n: int = 1000, *, noise: float = 0.0, seed: int = 0) -> Dataset:
 def severed_sphere(n: int = 1000, *, noise: float = 0.0, seed: int = 0) -> Dataset:
     """Severed sphere, without poles and a slice; the truth is longitude and latitude in radians.
 
-    No plane embedding preserves all of its distances: a test of what a method gives up.
+    No embedding in a plane preserves all of its distances: it tests what a method gives up.
     """
 
     def off_the_poles(_: Floats, v: Floats) -> NDArray[np.bool_]:
@@ -104,7 +105,7 @@ def _draw_square(
     seed: int,
     keep: Callable[[Floats, Floats], NDArray[np.bool_]] | None = None,
 ) -> tuple[Floats, Floats]:
-    """n points of the unit square, of those that `keep` accepts."""
+    """Draw n points of the unit square that `keep` accepts."""
     kept: list[Floats] = []
     start = found = 0
     while found < _check_size(n):

@@ -17,8 +17,8 @@ class Dataset:
     """Rows of a data set with true coordinates, colors and labels.
 
     `truth` holds the true coordinates of each row, `color` one number per row to color a
-    plot by, `labels` the class of each row; each is None where there is none. `extra` holds what
-    else came with the data, by name. `kind` is "rows", "genotypes" (allele counts, -1 where
+    plot by, `labels` the class of each row; each is None if there are none. `extra` holds
+    further data by name. `kind` is "rows", "genotypes" (allele counts, -1 where
     missing), "distances" or "similarities" (square matrices).
     """
 

@@ -1,4 +1,4 @@
-"""Classic demonstrations of dimension reduction: figures, and numbers beside published ones."""
+"""Classic demonstrations of dimension reduction: figures, and numbers next to published ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEMOS = {
     "pca-failures": "three ways in which PCA fails",
 }
 
-# Files of the data folder; without mnist.npz, digits have one figure less.
+# Files in the data folder; without mnist.npz, digits have one figure less.
 NEEDS = {
     "face-pose": "isomap_faces_32x32.npz",
     "face-expression": "frey_faces.npz",
@@ -65,7 +65,7 @@ def run(
     existing = sorted(folder.glob(f"{name}*.png"))
     if existing and not force:
         raise ExistingFileError(
-            f"{existing[0]} is there already; name another folder, or set force=True."
+            f"{existing[0]} already exists; name another folder, or set force=True."
         )
     if folder.exists() and not folder.is_dir():
         raise ExistingFileError(f"{folder} is a file; name a folder for the figures.")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..neighbors import NeighborsTransformer
 
 Floats = NDArray[np.float64]
-EARTH_RADIUS_KM = 6371.0  # mean
+EARTH_RADIUS_KM = 6371.0  # mean radius
 
 
 def compute_r2(truth: ArrayLike, Y: ArrayLike) -> Floats:
@@ -22,7 +22,7 @@ def compute_r2(truth: ArrayLike, Y: ArrayLike) -> Floats:
 def compute_new_r2(
     truth: ArrayLike, Y: ArrayLike, new_truth: ArrayLike, new_Y: ArrayLike
 ) -> Floats:
-    """R² on new points of the regression that was fitted to the training points."""
+    """R² on new points, of the regression that was fitted to the training points."""
     line = np.linalg.lstsq(_design(Y), np.asarray(truth, np.float64), rcond=None)[0]
     return _r2(np.asarray(new_truth, np.float64), _design(new_Y) @ line)
 

@@ -55,7 +55,8 @@ def show(out: Path, data: Path | None = None) -> Demonstration:  # noqa: ARG001 
 
 def fit_without_warning(D: NDArray[np.float64]) -> ClassicalMDS:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", errors.IndefiniteWarning)  # roads and a round Earth
+        # Roads are not straight and the Earth is round.
+        warnings.simplefilter("ignore", errors.IndefiniteWarning)
         return ClassicalMDS(2, metric="precomputed").fit(D)
 
 
@@ -75,7 +76,7 @@ def _draw(
         make_line("error", color=PALE_COLOR, lw=1.2),
     )
     add_marks(ax, marks, "upper right")
-    # Crosses are nameless, so that no name is written on them.
+    # The crosses have no names, so that none is written next to them.
     draw_words(ax, np.vstack([Y, truth]), [*cities.names, *[""] * len(truth)])
     found = model.spectrum_[:2].sum() / np.abs(model.spectrum_).sum()
     return [
@@ -96,7 +97,7 @@ def _draw_errors(ax: Axes, Y: NDArray[np.float64], truth: NDArray[np.float64]) -
 
 
 def _embed_denver(air: tables.Cities) -> Number:
-    """Denver as a new point, from its distances to the nine training points."""
+    """Place Denver as a new point by its distances to the nine training points."""
     new = air.names.index("Denver")
     old = np.delete(np.arange(len(air.names)), new)
     model = fit_without_warning(air.distances[np.ix_(old, old)])

@@ -18,7 +18,7 @@ from .result import Demonstration, Number
 if TYPE_CHECKING:
     from ..plot.canvas import Axes
 
-# Of the 14 wavelengths, as a screen can show them.
+# Colors of the 14 wavelengths, as far as a screen can show them.
 LIGHT_COLORS = [
     "#5A1FE0",
     "#3B2BF0",
@@ -79,7 +79,7 @@ def _draw_circle(ax: Axes, Y: Reals, names: tuple[str, ...]) -> None:
         look = {"ha": "center", "va": "center", "fontsize": 9, "color": TEXT_COLOR}
         ax.annotate(f"{name} nm", point, 28 * direction, textcoords="offset points", **look)
     format_panel(ax, "NonMetricMDS, joined in the order of wavelengths")
-    low, high = Y.min(0) - 0.25, Y.max(0) + 0.25  # space for the names
+    low, high = Y.min(0) - 0.25, Y.max(0) + 0.25  # the margin is space for the names
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     ax.set_aspect("equal", adjustable="box")
 

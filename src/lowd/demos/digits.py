@@ -95,7 +95,7 @@ def cross_validate_nearest(Y: NDArray[np.float64], labels: NDArray[Any]) -> floa
 
 
 def _embed_twos(out: Path, data: Path | None) -> tuple[Path, list[Number]]:
-    """The first thousand twos of MNIST by Isomap, drawn as thumbnails."""
+    """Embed the first thousand twos of MNIST by Isomap, and draw them as thumbnails."""
     mnist = datasets.load("mnist", data)
     X = mnist.X[np.flatnonzero(mnist.color == 2)[:1000]] / 255.0
     model = Isomap(5, n_neighbors=6).fit(X)

@@ -35,19 +35,19 @@ def make_panels(
     height: float,
     width_ratios: Sequence[float] | None = None,
 ) -> tuple[Figure, list[Axes]]:
-    """A figure of a size in inches, and its axes row by row."""
+    """Make a figure of a size in inches, and its axes row by row."""
     figure = make_figure(width, height)
     axes = figure.subplots(rows, columns, squeeze=False, width_ratios=width_ratios)
     return figure, list(axes.flat)
 
 
 def format_panel(ax: Axes, title: str, note: str = "") -> None:
-    """Format the panel of an embedding: equal aspect and no ticks, for it has no units."""
+    """Format the panel of an embedding: equal aspect, and no ticks because it has no units."""
     ax.set_title(title, fontsize=11, color=TEXT_COLOR, pad=18 if note else 6)
     look = {"ha": "center", "color": MUTED_COLOR, "fontsize": 8.5, "textcoords": "offset points"}
     ax.annotate(note, (0.5, 1), (0, 5), xycoords="axes fraction", **look)
     ax.set(xticks=[], yticks=[], xlabel="", ylabel="")
-    if ax.get_aspect() == "auto":  # `plot` has set its own
+    if ax.get_aspect() == "auto":  # `plot` sets an aspect of its own
         ax.set_aspect("equal", adjustable="datalim")
     ax.spines[:].set_visible(False)
 
@@ -55,7 +55,7 @@ def format_panel(ax: Axes, title: str, note: str = "") -> None:
 def write_names(
     ax: Axes, points: NDArray[np.float64], names: Sequence[str], **style: object
 ) -> None:
-    """Write a name beside each point."""
+    """Write a name next to each point."""
     look = {"fontsize": 8, "color": TEXT_COLOR, "textcoords": "offset points", "xytext": (4, 3)}
     for point, name in zip(points, names, strict=True):
         ax.annotate(name, point, **(look | style))
@@ -68,7 +68,7 @@ def draw_arrow(ax: Axes, tip: NDArray[np.float64], color: str) -> None:
 
 
 def make_line(label: str, **style: object) -> Artist:
-    """The entry of a legend for lines and arrows."""
+    """Make the entry of a legend for lines and arrows."""
     return load_matplotlib().Line2D([], [], label=label, **style)
 
 
@@ -88,7 +88,7 @@ def add_scale(axes: Sequence[Axes], values: ArrayLike, label: str, **style: obje
 
 
 def to_rgb(color: str) -> tuple[float, float, float]:
-    """Red, green and blue from 0 to 1."""
+    """The red, green and blue parts of a color, from 0 to 1."""
     red, green, blue = load_matplotlib().colors.to_rgb(color)
     return red, green, blue
 

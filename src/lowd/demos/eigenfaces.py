@@ -62,7 +62,7 @@ def compute_recognition(
 
 
 def _draw_reconstructions(out: Path, X: NDArray[np.float64], shape: tuple[int, int]) -> Path:
-    """Reconstructions of held-out photographs by more and more components of the others."""
+    """Reconstruct held-out photographs from more and more components of the others."""
     new = np.arange(len(X)) % 80 == 0
     figure, panels = make_panels(int(new.sum()), len(RECONSTRUCTION_COMPONENTS) + 1, 6.2, 6.4)
     models = [PCA(count).fit(X[~new]) for count in RECONSTRUCTION_COMPONENTS]

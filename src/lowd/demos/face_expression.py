@@ -51,7 +51,7 @@ def show(out: Path, data: Path | None = None) -> Demonstration:
 
 
 def compute_relative_step(Y: np.ndarray) -> float:
-    """Mean step of the film, as a share of the mean distance of two frames."""
+    """Mean step between frames, as a share of the mean distance between two random ones."""
     step = np.linalg.norm(np.diff(Y, axis=0), axis=1).mean()
     pairs = np.linalg.norm(Y[:, None] - Y[None, ::7], axis=2)
     return float(step / pairs.mean())

@@ -45,7 +45,8 @@ OUTLINE = """
 15.7 40 18 41.9 16 44.5 12.3 45.7 13.6 43.3 16.4 41.8 19.4 39 20.8 36.5 22.5 38 24 40.5 23 40.8 26
 41.2 29 43.5 28 45 29.7 46.5 31 45.3 33 44.5 34 45.4 36.5 47 39 45 37 43.4 40 41.5 41.5
 """
-INLAND = "42 47 46 49 52 52 60 54 66 50 68.5 44 66.5 40 67 34 69.5 31"  # no coast: not drawn
+# This side has no coast, and is not drawn.
+INLAND = "42 47 46 49 52 52 60 54 66 50 68.5 44 66.5 40 67 34 69.5 31"
 BRITAIN = """
 58.6 -3.1 57.6 -1.9 55.5 -1.5 52.8 0.4 52.5 1.7 51.2 1.4 50.7 -1 50.1 -5.6 51.4 -3.2 51.9 -5.1 53.3
 -4.3 54.6 -3.4 55.7 -5.7 58.5 -5 58.6 -3.1
@@ -75,7 +76,7 @@ def show(out: Path, data: Path | None = None) -> Demonstration:
         "genes-geography",
         "Genes and geography: 156 Europeans, 66,147 genetic variants",
         "Two principal components, aligned with the map: they run about from south to north and "
-        "from west to east, but they are no map. A population's mean is some 650 km from its home: "
+        "from west to east, but they are not a map. A population's mean is some 650 km from its home: "
         "Russians come out over Sweden, Orcadians over Denmark, Basques over the Channel. "
         "Sardinians, Basques and Adygei, long isolated, are at the ends.",
         tuple(numbers),
@@ -84,12 +85,12 @@ def show(out: Path, data: Path | None = None) -> Demonstration:
 
 
 class Homes(NamedTuple):
-    """Populations: where they live, and the mean of their people on the aligned components."""
+    """Where populations live, and the means of their people on the aligned components."""
 
     names: list[str]
     homes: NDArray[np.float64]
     means: NDArray[np.float64]
-    errors: NDArray[np.float64]  # km
+    errors: NDArray[np.float64]  # in km
 
     @property
     def worst(self) -> int:
@@ -109,7 +110,7 @@ def locate_populations(people: datasets.Dataset, Y: NDArray[np.float64]) -> Home
 
 
 def impute_mean(counts: NDArray[np.int8]) -> NDArray[np.float32]:
-    """Allele counts with missing ones replaced by the mean of the variant."""
+    """Replace missing allele counts by the mean of the variant."""
     X = counts.astype(np.float32)
     missing = counts < 0
     X[missing] = 0
@@ -136,7 +137,7 @@ def _draw(out: Path, people: datasets.Dataset, Y: NDArray[np.float64], homes: Ho
     format_panel(
         ax,
         "Two principal components of 66,147 genetic variants, laid over Europe",
-        f"a rough likeness, no map: R² of latitude {north:.2f}, of longitude {east:.2f}",
+        f"a rough likeness, not a map: R² of latitude {north:.2f}, of longitude {east:.2f}",
     )
     draw_words(ax, homes.homes, homes.names, list(dark), 9, avoid=aligned)
     marks = (

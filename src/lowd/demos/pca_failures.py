@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 SOURCE_DIRECTIONS = np.array(
     [[1.0, 0.0], [np.sqrt(0.5), np.sqrt(0.5)]]
-)  # directions, 45 degrees apart
+)  # directions 45 degrees apart
 SOURCE_VARIANCES = np.array([2.0, 0.72])
 
 
@@ -72,14 +72,14 @@ def compute_angle(a: Floats, b: Floats) -> float:
 
 
 def _show_scaling(wrong: Axes, right: Axes) -> list[Number]:
-    """Two columns with correlation 0.9; one is measured in grams, the other in kilograms."""
+    """Two columns with correlation 0.9, one measured in grams and the other in kilograms."""
     X = draw_white_rows(300, "scaling") @ np.linalg.cholesky([[1, 0.9], [0.9, 1]]).T * [1, 1000]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ScaleWarning)  # lowd sees it, too
+        warnings.simplefilter("ignore", ScaleWarning)  # lowd warns of it as well
         raw = PCA(2).fit(X)
     scaled = PCA(2, scale=True).fit(X)
     wrong.scatter(*X.T, s=5, color=MUTED_COLOR, alpha=0.5, lw=0)
-    wrong.scatter([-3000, 3000], [0, 0], s=0)  # equal limits on both axes
+    wrong.scatter([-3000, 3000], [0, 0], s=0)  # sets equal limits on both axes
     draw_arrow(wrong, 2 * np.sqrt(raw.explained_variance_[0]) * raw.components_[0], PINK)
     format_chart(wrong, "kilograms", "grams", "wrong scaling: one unit dominates")
     add_marks(wrong, [make_line("first principal axis", color=PINK, lw=2)], "upper left")
@@ -116,7 +116,7 @@ def _show_scaling(wrong: Axes, right: Axes) -> list[Number]:
 
 
 def _show_rings(ring: Axes, kernel: Axes) -> list[Number]:
-    """Two rings, one inside the other: evenly spread points, a little noise."""
+    """Two rings, one inside the other, of evenly spread points with a little noise."""
     t = np.linspace(0, 2 * np.pi, 240, endpoint=False)
     radius = np.where(np.arange(240) % 2, 1.0, 0.35)
     X = np.c_[np.cos(t), np.sin(t)] * (radius + 0.03 * random.normals(0, "ring", (240,)))[:, None]
@@ -132,7 +132,7 @@ def _show_rings(ring: Axes, kernel: Axes) -> list[Number]:
         make_legend_dot(YELLOW, "o", "inner ring"),
         make_legend_dot(BLUE, "o", "outer ring"),
     ]
-    ring.scatter(0, -1.3, s=0)  # space for the legend
+    ring.scatter(0, -1.3, s=0)  # makes space for the legend
     axes = make_line("principal axes", color=PINK, lw=2)
     add_marks(ring, [*rings, axes], "lower center", columns=3)
     add_marks(kernel, rings, "center")

@@ -1,4 +1,4 @@
-"""Result of a demonstration: figures, and numbers beside published ones."""
+"""The result of a demonstration: figures, and numbers next to published ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SKLEARN = "scikit-learn's class"  # the source of many numbers
 
 
 class Number(NamedTuple):
-    """A number computed here beside the published one, and its source."""
+    """A number computed here, the published number, and its source."""
 
     what: str
     here: float | str
@@ -31,7 +31,7 @@ class Demonstration:
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """Plain data, for JSON."""
+        """Return plain data for JSON."""
         return asdict(self) | {
             "numbers": [number._asdict() for number in self.numbers],
             "pictures": [str(path) for path in self.pictures],

@@ -22,7 +22,7 @@ from .drawing import add_scale, format_panel, make_panels, save_figure
 from .result import Demonstration, Number
 
 SKLEARN_ROLL = "scikit-learn 1.9 on the same roll"
-# R² of length and height, where scikit-learn has the method.
+# R² of length and height, for methods that scikit-learn has.
 KNOWN_R2: dict[str, tuple[float, float]] = {
     "PCA": (0.0966, 0.0165),
     "Isomap": (0.9998, 0.9907),
@@ -45,7 +45,8 @@ def show(out: Path, data: Path | None = None) -> Demonstration:  # noqa: ARG001
         name = type(model).__name__
         progress.report("swiss-roll", step, len(axes) - 1)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", errors.LowdWarning)  # that some fail is the point
+            # That some methods fail is the point.
+            warnings.simplefilter("ignore", errors.LowdWarning)
             Y = model.fit_transform(roll.X)
         length, height = compute_r2(truth, Y)
         ax.scatter(*Y.T, c=roll.color, s=4, lw=0)

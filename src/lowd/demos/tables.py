@@ -19,7 +19,7 @@ class Cities(NamedTuple):
 
 
 class Similarities(NamedTuple):
-    """Objects and their similarities as judged by people."""
+    """Objects, and their similarities as judged by people."""
 
     names: tuple[str, ...]
     similarity: Floats
@@ -48,7 +48,7 @@ def _make_cities(positions: str, distances: str) -> Cities:
 
 
 def _make_symmetric(upper: str, size: int) -> Floats:
-    """The matrix whose upper triangle is written row by row."""
+    """Make a symmetric matrix from its upper triangle, written row by row."""
     D = np.zeros((size, size))
     D[np.triu_indices(size, 1)] = np.array(upper.split(), float)
     return D + D.T

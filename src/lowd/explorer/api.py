@@ -162,14 +162,14 @@ class Explorer:
             open_browser(self.url)
 
     def show_inline(self) -> None:
-        """Be a widget of the notebook."""
+        """Show the page as a widget of the notebook."""
         from .widget import make_widget
 
         self._routes.mode = "widget"
         self._widget = make_widget(self._routes)
 
     def _repr_mimebundle_(self, **options: Any) -> Foreign:
-        """What a notebook shows."""
+        """The representation that a notebook shows."""
         if self._widget is None:
             return {"text/plain": repr(self)}
         return self._widget._repr_mimebundle_(**options)
@@ -193,7 +193,7 @@ class Explorer:
             self._server.wait()
 
     def close(self) -> None:
-        """End jobs and the server."""
+        """End the jobs and the server."""
         if self._server is not None:
             self._server.close()
         self._routes.close()
@@ -213,7 +213,7 @@ def make_session(
     metric_params: dict[str, Any] | None = None,
     title: str = "",
 ) -> Session:
-    """The session of `view`: arguments are validated here."""
+    """Make the session of `view`; arguments are validated here."""
     rows, names = _to_rows(X, feature_names)
     panels = _list_panels(rows, embeddings, models or {})
     if not panels:
@@ -252,7 +252,7 @@ def make_session(
 
 
 def _to_rows(X: Input, names: Sequence[str] | None) -> tuple[Data, tuple[str, ...]]:
-    """The rows as an array or a sparse matrix, and the names of their columns."""
+    """Return the rows as an array or sparse matrix, and the names of their columns."""
     if X is None:
         return None, ()
     if issparse(X):
@@ -277,7 +277,7 @@ def _to_rows(X: Input, names: Sequence[str] | None) -> tuple[Data, tuple[str, ..
 def _list_panels(
     X: Data, embeddings: Embeddings, models: Mapping[str, Reducer]
 ) -> dict[str, tuple[Any, Reducer | None]]:
-    """Name -> coordinates and model."""
+    """Map names to coordinates and models."""
     given = embeddings
     if given is None:
         given = dict(models)
@@ -301,7 +301,7 @@ def _list_panels(
 
 
 def _get_embedding(model: Reducer, X: Data, name: str) -> Foreign:
-    """The coordinates of the training rows, or of X where these are others."""
+    """The coordinates of the training rows, or of X if it holds other rows."""
     Y = getattr(model, "embedding_", None)
     if Y is not None and (X is None or len(Y) == X.shape[0]):
         return Y
@@ -315,7 +315,7 @@ def _name_method(model: Reducer) -> str:
 
 
 def _is_notebook() -> bool:
-    """Is this the kernel of a notebook that can show widgets?"""
+    """Whether this is the kernel of a notebook that can show widgets."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if type(shell).__name__ != "ZMQInteractiveShell":
         return False
@@ -327,5 +327,5 @@ def _is_notebook() -> bool:
 
 
 def _is_interactive() -> bool:
-    """Does the interpreter go on after the call, so that the server lives?"""
+    """Whether the interpreter goes on after the call, so that the server lives."""
     return hasattr(sys, "ps1") or "IPython" in sys.modules or bool(sys.flags.interactive)

@@ -1,4 +1,4 @@
-"""Columns as a stream of Arrow, for the page."""
+"""Encode columns as an Arrow stream for the page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ARROW_TYPE = "application/vnd.apache.arrow.stream"
 
 
 def encode_columns(columns: Mapping[str, Column]) -> bytes:
-    """The bytes of an Arrow stream of these columns.
+    """Return the bytes of an Arrow stream of these columns.
 
     >>> len(encode_columns({"x": np.zeros(3, np.float32)})) > 0
     True
@@ -26,7 +26,7 @@ def encode_columns(columns: Mapping[str, Column]) -> bytes:
 
 
 def encode_points(Y: NDArray[np.float32]) -> bytes:
-    """Coordinates as columns x, y and z; y is 0 where there is one dimension."""
+    """Encode coordinates as columns x, y and z; y is 0 if there is one dimension."""
     columns = {name: np.ascontiguousarray(y) for name, y in zip("xyz", Y.T, strict=False)}
     if Y.shape[1] == 1:
         columns["y"] = np.zeros(len(Y), np.float32)
@@ -34,5 +34,5 @@ def encode_points(Y: NDArray[np.float32]) -> bytes:
 
 
 def list_or_none(numbers: Sequence[float] | Column) -> list[float | None]:
-    """Numbers for JSON, which has no NaN and no infinity."""
+    """List numbers for JSON, which has neither NaN nor infinity: None stands for these."""
     return [float(x) if np.isfinite(x) else None for x in numbers]

@@ -17,12 +17,14 @@ from ..plot.colors import is_continuous, natural_sort_key
 Role: TypeAlias = Literal["label", "id", "feature", "other"]
 Kind: TypeAlias = Literal["category", "number", "text"]
 
-MAX_CATEGORIES = 256  # of a column of text; more are searched, not colored
-MAX_CATEGORY_NUMBERS = 20  # distinct whole numbers of a label that are classes
-MAX_FEATURE_COLUMNS = 256  # listed by name; row details and sliders have all
-MAX_FEATURE_VALUES = 2**27  # of all listed features, which are summarized at the start: 1 s
+# Most categories of a text column; columns with more are searched, not colored.
+MAX_CATEGORIES = 256
+MAX_CATEGORY_NUMBERS = 20  # Most distinct whole numbers of a label that count as classes.
+MAX_FEATURE_COLUMNS = 256  # Columns listed by name; row details and sliders have all of them.
+# Entries of all listed features, which are summarized at the start in 1 s.
+MAX_FEATURE_VALUES = 2**27
 HISTOGRAM_BINS = 32
-HISTOGRAM_ROWS = 100_000  # sampled: the bars then have errors of a pixel
+HISTOGRAM_ROWS = 100_000  # Rows sampled for a histogram; its bars are then off by about a pixel.
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,7 @@ class PageColumn:
     summary: Mapping[str, object] = field(default_factory=dict)
 
     def describe(self) -> dict[str, object]:
-        """Its entry in the list of columns."""
+        """The column's entry in the list of columns."""
         entry: dict[str, object] = {"key": self.key, "name": self.name, "role": self.role}
         entry["kind"] = self.kind
         if self.kind == "category":
@@ -46,7 +48,7 @@ class PageColumn:
         return {**entry, **self.summary}
 
     def select(self, rows: slice | NDArray[np.int64]) -> Column:
-        """The values of some rows, as the page gets them."""
+        """The values of some rows in the form that the page receives."""
         if self.kind == "number":
             with np.errstate(over="ignore"):
                 return np.ascontiguousarray(self.values[rows], np.float32)
@@ -70,7 +72,7 @@ class PageColumn:
         return words[self.values[rows]]
 
     def find(self, text: str) -> NDArray[np.bool_]:
-        """The rows whose value holds the text, whatever its case."""
+        """The rows whose value contains the text, ignoring case."""
         wanted = text.casefold()
         if self.kind == "category":
             hits = np.array([wanted in word.casefold() for word in self.categories] + [False])
@@ -120,7 +122,7 @@ def _make_number(key: str, name: str, role: Role, values: Column) -> PageColumn:
 
 
 def _to_words(values: Column) -> list[str | None]:
-    """Text of each value; whole numbers without a point, None where there is none."""
+    """The text of each value, whole numbers without a point; None for missing values."""
     if values.dtype.kind in "iu":
         return [str(value) for value in values.tolist()]
     return [
@@ -134,7 +136,7 @@ def _to_words(values: Column) -> list[str | None]:
 
 
 def list_features(X: Data, names: Sequence[str]) -> Iterator[tuple[str, Column]]:
-    """The columns of X that the page lists; of very many values the first ones."""
+    """The columns of X that the page lists: the first ones if there are many values."""
     if not hasattr(X, "shape") or not hasattr(X, "dtype") or len(X.shape) != 2:
         return
     n, d = X.shape

@@ -1,4 +1,4 @@
-"""A selection compared with the other rows: which columns differ most, by effect size."""
+"""Compare a selection with the other rows: which columns differ most, by effect size."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from .columns import PageColumn
 from .session import Session
 
 MAX_COMPARED_COLUMNS = 50
-MAX_COMPARED_ROWS = 200_000  # of each side: a standard error of 0.002 standard deviations
+# Rows of each side: the standard error is then 0.002 standard deviations.
+MAX_COMPARED_ROWS = 200_000
 
 
 def compare_selection(session: Session, rows: NDArray[np.int64]) -> dict[str, object]:
-    """Effect sizes of all columns: Cohen's d of numbers, difference of shares of categories."""
+    """Effect sizes of all columns: Cohen's d for numbers, difference of shares for categories."""
     is_selected = np.zeros(session.n, bool)
     is_selected[rows] = True
     others = np.flatnonzero(~is_selected)
@@ -84,7 +85,8 @@ def _compare_shares(
     size = len(column.categories)
     if not size:
         return None
-    both = (column.values[rows] + 1 for rows in (inside, outside))  # 0 is missing
+    # Code 0 then stands for missing values.
+    both = (column.values[rows] + 1 for rows in (inside, outside))
     counts = [np.bincount(codes, minlength=size + 1) for codes in both]
     shares = [count[1:] / max(count.sum(), 1) for count in counts]
     gap = shares[0] - shares[1]

@@ -20,13 +20,14 @@ from .shell import make_offline_page
 if TYPE_CHECKING:
     from .routes import Routes
 
-MAX_OFFLINE_BYTES = 2**28  # of all data, before base64; a browser opens 350 MB of text in seconds
-MAX_OFFLINE_VALUES = 2**25  # of columns: features beyond are left out
-MAX_SHEET_PIXELS = 2**25  # of all thumbnails in one picture, which a browser can show
+# Size of all data before base64; a browser opens 350 MB of text in seconds.
+MAX_OFFLINE_BYTES = 2**28
+MAX_OFFLINE_VALUES = 2**25  # Entries of all columns; features beyond are left out.
+MAX_SHEET_PIXELS = 2**25  # Pixels of all thumbnails in one picture that a browser can show.
 
 
 def collect_columns(session: Session, rows: slice | NDArray[np.int64]) -> dict[str, Column]:
-    """Row number, all columns, and the coordinates in every panel."""
+    """Collect row numbers, all columns, and the coordinates in every panel."""
     columns: dict[str, Column] = {"row": np.arange(session.n)[rows]}
     for column in session.columns:
         name = column.name if column.name not in columns else f"{column.name} ({column.key})"
@@ -41,7 +42,7 @@ def collect_columns(session: Session, rows: slice | NDArray[np.int64]) -> dict[s
 
 
 def make_page(routes: Routes, state: str = "") -> str:
-    """One HTML file with everything that can be shown without a server."""
+    """Make one HTML file with everything that can be shown without a server."""
     session = routes.session
     view = routes.describe_view()
     data: dict[str, object] = {}

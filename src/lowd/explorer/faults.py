@@ -1,4 +1,4 @@
-"""Errors as the page shows them: a code, a message and what to do."""
+"""Errors in the form that the page shows: a code, a message and a remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..errors import (
 
 
 class Fault(NamedTuple):
-    """What went wrong, and the remedy."""
+    """What went wrong, and how to remedy it."""
 
     code: str
     message: str
@@ -25,7 +25,7 @@ class Fault(NamedTuple):
 
 
 class RequestError(LowdError):
-    """A request that cannot be answered; `status` is that of HTTP."""
+    """A request that cannot be answered; `status` is the HTTP status."""
 
     def __init__(self, status: int, code: str, message: str, remedy: str = "") -> None:
         super().__init__(message)
@@ -47,7 +47,7 @@ _STATUS: tuple[tuple[type[BaseException], int, str, str], ...] = (
 
 
 def describe_error(error: BaseException) -> tuple[int, Fault]:
-    """The status of HTTP and the fault for any error."""
+    """The HTTP status and the fault for any error."""
     if isinstance(error, RequestError):
         return error.status, error.fault
     text = " ".join(str(error).split())

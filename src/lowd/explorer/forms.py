@@ -21,7 +21,7 @@ from ..parameters import (
 )
 from ..store import class_of
 
-# A page has the rows themselves and two or three dimensions.
+# The page already has the rows, and shows two or three dimensions.
 _HIDDEN = {"backend", "n_jobs", "verbose", "metric_params"}
 _OTHER_INPUT = {"precomputed", "gower"}
 _FIRST = {
@@ -47,7 +47,7 @@ def list_methods() -> list[dict[str, object]]:
 
 
 def make_form(name: str) -> dict[str, object]:
-    """A method: what it is, and its parameters with types, limits, defaults and help."""
+    """Describe a method, and its parameters with types, limits, defaults and help."""
     cls = class_of(name)
     texts = get_parameter_texts(name)
     fields = [describe_field(cls, field, texts) for field in dataclasses.fields(cls) if field.init]
@@ -112,7 +112,7 @@ def get_limits(domain: Foreign) -> Limits:
 
 
 def build_model(name: object, parameters: object) -> Foreign:
-    """The unfitted model of a filled form; an error names the parameter."""
+    """Make the unfitted model of a filled form; an error names the parameter."""
     if not isinstance(name, str) or name not in METHODS:
         raise ParameterError(f"there is no method {name!r}.")
     if not isinstance(parameters, dict):

@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 State: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
 
-MAX_RUNNING_JOBS = 1  # a fit takes all cores
+MAX_RUNNING_JOBS = 1  # A fit uses all cores.
 MAX_WAITING_JOBS = 16
-MAX_KEPT_JOBS = 100  # finished ones that the page can still ask for
+MAX_KEPT_JOBS = 100  # Finished jobs that the page can still ask for.
 MIN_JOB_ROWS = 4
 _COMMAND = [sys.executable, "-P", "-c", "from lowd.explorer.worker import main; main()"]
 
 
 class Job:
-    """One fit. Fields are read by the threads that answer the page."""
+    """One fit. The threads that answer the page read its fields."""
 
     def __init__(self, key: str, name: str, model: Reducer, rows: NDArray[np.int64] | None) -> None:
         self.key, self.name, self.model, self.rows = key, name, model, rows
@@ -75,7 +75,7 @@ class Job:
 
 
 class Jobs:
-    """The jobs of a session; one runs, others wait."""
+    """The jobs of a session: one runs, the others wait."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -84,7 +84,7 @@ class Jobs:
         self._lock, self._turn = threading.Lock(), threading.Semaphore(MAX_RUNNING_JOBS)
 
     def start(self, asked: Mapping[str, Any]) -> Job:
-        """Start what a form asks for: a method, its parameters, and the rows if not all."""
+        """Start the fit that a form asks for: a method, its parameters, perhaps some rows only."""
         session = self._session
         if session.X is None:
             raise RequestError(
@@ -163,7 +163,7 @@ class Jobs:
             job.process = None
 
     def _follow(self, job: Job, process: subprocess.Popen[bytes]) -> None:
-        """Send the model and the rows; take what comes until the model or an error does."""
+        """Send the model and the rows, then receive messages up to the model or an error."""
         assert process.stdin is not None
         assert process.stdout is not None
         X = self._session.X
@@ -199,17 +199,18 @@ class Jobs:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process if it is not over, and close what led to it."""
+    """End a process if it still runs, and close its pipes."""
     process.kill()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
-            with contextlib.suppress(OSError):  # what was not sent has nowhere to go
+            # The process is gone: what was not sent has nowhere to go.
+            with contextlib.suppress(OSError):
                 pipe.close()
     process.wait()
 
 
 def _describe_crash(code: int) -> Fault:
-    """Why a process ended without a result."""
+    """Explain why a process ended without a result."""
     if code < 0:
         name = signal.Signals(-code).name
         cause = "; there may be too little memory" if name == "SIGKILL" else ""
@@ -226,7 +227,7 @@ def _describe_crash(code: int) -> Fault:
 
 
 def _get_environment() -> dict[str, str]:
-    """The process finds the package that this one uses, wherever it was imported from."""
+    """Let the process find the package that this one uses, wherever it was imported from."""
     home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     paths = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
@@ -239,12 +240,12 @@ def _select_rows(session: Session, rows: NDArray[np.int64]) -> Foreign:
 
 
 def add_steps(model: Reducer, steps: Mapping[str, Any]) -> Reducer:
-    """The model, in a pipeline if there are steps before it."""
+    """Make the model, in a pipeline if there are steps before it."""
     return Pipeline(model, **steps) if steps else model
 
 
 def _set_metric(model: Reducer, session: Session) -> Reducer:
-    """The method with the metric of the data, where they are no rows of numbers."""
+    """Set the metric of the data where they are not rows of numbers."""
     if session.metric in ("precomputed", "gower"):
         if not hasattr(model, "metric"):
             raise RequestError(

@@ -11,8 +11,9 @@ from .faults import RequestError
 from .session import Session
 
 MAX_SHOWN_NEIGHBORS = 200
-TABLE_NEIGHBORS = 10  # of each row, in a page without a server
-MAX_TABLE_ROWS = 20_000  # in such a page: 1.6 MB; all neighbors of more take minutes to find
+TABLE_NEIGHBORS = 10  # Neighbors of each row in a page without a server.
+# Most rows of such a page: 1.6 MB. Finding all neighbors of more rows takes minutes.
+MAX_TABLE_ROWS = 20_000
 
 
 def find_neighbors(session: Session, row: int, k: int) -> dict[str, object]:
@@ -42,7 +43,7 @@ def find_neighbors(session: Session, row: int, k: int) -> dict[str, object]:
 
 
 def find_in_panel(Y: NDArray[np.float32], row: int, k: int) -> list[int]:
-    """The nearest other rows in an embedding, nearest first; rows that it does not hold are none.
+    """The nearest other rows that an embedding holds, nearest first.
 
     >>> find_in_panel(np.array([[0.0], [5.0], [1.0], [np.nan]], np.float32), 0, 3)
     [2, 1]
@@ -60,7 +61,7 @@ def find_in_panel(Y: NDArray[np.float32], row: int, k: int) -> list[int]:
 
 
 def encode_table(session: Session) -> bytes | None:
-    """The nearest neighbors of all rows as Arrow; None where there are too many rows."""
+    """The nearest neighbors of all rows as Arrow, or None if there are too many rows."""
     k = min(TABLE_NEIGHBORS, session.n - 1)
     if session.space is None or session.n > MAX_TABLE_ROWS or not k:
         return None

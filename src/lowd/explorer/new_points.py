@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 UPLOAD_FORMATS = ("csv", "parquet", "arrow", "jsonl", "npy")
 MAX_NEW_ROWS = 20_000
-MAX_UPLOADS = 20  # kept for export; the oldest is forgotten
+MAX_UPLOADS = 20  # Uploads kept for export; the oldest one goes first.
 MAX_SLIDERS = 2000
 
 Mapped: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64] | None]
@@ -42,7 +42,7 @@ class NewPoints:
     mapped: Mapping[str, Mapped]
 
     def make_columns(self, session: Session) -> dict[str, Column]:
-        """Identifiers, coordinates and confidence, for a file."""
+        """Collect identifiers, coordinates and confidence for a file."""
         names = self.table.ids
         columns: dict[str, Column] = {"id": np.arange(len(self.table)) if names is None else names}
         for key, (Y, confidence) in self.mapped.items():
@@ -109,11 +109,12 @@ class Uploads:
 
 
 def read_table(data: bytes, name: str, preparation: Preparation, model: Reducer | None) -> Table:
-    """Rows of a file or of a page, read as the training rows were."""
+    """Read rows of a file or of the page in the same way as the training rows."""
     if preparation.kind not in ("rows", "table"):
         raise UnsupportedError(f"new points of {preparation.kind} are mapped by `lowd transform`.")
     options = preparation.get_read_options()
-    if getattr(model, "impute", None) is not None:  # by the training rows, not by these
+    # Fill gaps with values of the training rows, not of these.
+    if getattr(model, "impute", None) is not None:
         options["missing"] = "keep"
     try:
         return read_bytes(data, name, UPLOAD_FORMATS, MAX_NEW_ROWS, **options)
@@ -141,7 +142,7 @@ def list_sliders(session: Session, row: int) -> list[dict[str, object]]:
 
 
 def move_row(session: Session, row: int, changes: Mapping[str, object]) -> dict[str, object]:
-    """Where a row would be with other values of some features."""
+    """Map a row with other values of some features."""
     X = _get_rows(session)
     changed = _read_row(X, row).copy()
     for index, value in changes.items():
@@ -169,7 +170,7 @@ def _read_row(X: Data, row: int) -> NDArray[np.float64]:
 
 
 def _get_ranges(session: Session) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The least and the largest value of each feature that has a slider."""
+    """The smallest and largest value of each feature that has a slider."""
     X = session.X
     d = min(X.shape[1], MAX_SLIDERS)
     low, high = np.zeros(d), np.zeros(d)
@@ -187,7 +188,7 @@ Failures: TypeAlias = list[tuple[str, Exception]]
 def _map_rows(
     session: Session, get_rows: Callable[[Panel], Data]
 ) -> tuple[dict[str, Mapped], Failures]:
-    """Coordinates and confidence of rows in every panel with a model."""
+    """Compute coordinates and confidence of rows in every panel with a model."""
     mapped: dict[str, Mapped] = {}
     failed: Failures = []
     for key, panel in list(session.panels.items()):
@@ -201,7 +202,7 @@ def _map_rows(
 
 
 def transform(model: Reducer, Q: Data) -> Mapped:
-    """Coordinates of new points, and their confidence where the model knows it."""
+    """Map new points, with their confidence where the model knows it."""
     confidence: NDArray[np.float64] | None = None
     try:
         Y, confidence = model.transform(Q, return_confidence=True)

@@ -28,17 +28,19 @@ from .session import Panel, Session
 if TYPE_CHECKING:
     from ..evidence.quality import Evaluation
 
-MAX_NEIGHBORS = 15  # of the measures, as in `lowd.evaluate`
-MAX_CURVE_POINTS = 512  # of R_NX; a panel is not wider
+MAX_NEIGHBORS = 15  # Neighbors of the measures, as in `lowd.evaluate`.
+MAX_CURVE_POINTS = 512  # Points of an R_NX curve; a panel is not wider.
 MAX_SHEPARD_PAIRS = 2000
-MAX_REPORT_SECONDS = 30  # until a progress report; mostly a fraction of a second
+# Longest wait for the next progress report, which mostly takes a fraction of a second.
+MAX_REPORT_SECONDS = 30
 MAX_SCREE_VALUES = 50
-ESTIMATE_NEIGHBORS = 3  # evaluated rows whose mean stands for a row that is not
+# Number of evaluated rows whose mean stands for a row that was not evaluated.
+ESTIMATE_NEIGHBORS = 3
 
 
 @dataclass(eq=False)
 class Evidence:
-    """The state of the evaluation of a panel, and at last its result."""
+    """The state of a panel's evaluation, and finally its result."""
 
     stage: str = "waiting"
     done: int = 0
@@ -61,18 +63,18 @@ class Evidence:
 
 
 class Evaluations:
-    """Evaluates the panels that are asked for, in a thread of its own."""
+    """Evaluates the requested panels in a thread of its own."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._found: dict[str, Evidence] = {}
-        self._waiting: queue.Queue[Panel | None] = queue.Queue()  # None: the end
+        self._waiting: queue.Queue[Panel | None] = queue.Queue()  # None is the end
         self._lock, self._closed = threading.Lock(), threading.Event()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
     def get(self, key: str) -> Evidence:
-        """The evaluation of a panel as far as it is; the first call starts it."""
+        """The evaluation of a panel in its present state; the first call starts it."""
         panel = self._session.get_panel(key)
         if self._session.compared is None:
             raise RequestError(
@@ -149,7 +151,7 @@ def _evaluate(session: Session, panel: Panel) -> Evaluation:
 
 
 def take_panel_rows(session: Session, rows: NDArray[np.int64]) -> object:
-    """The data of some rows; of a matrix of distances also only their columns."""
+    """The data of some rows; for a matrix of distances their columns are selected too."""
     if session.metric == "precomputed":
         return session.compared[np.ix_(rows, rows)]
     X = session.compared
@@ -157,7 +159,7 @@ def take_panel_rows(session: Session, rows: NDArray[np.int64]) -> object:
 
 
 def _get_classes(session: Session, rows: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """Labels of the rows, if they are classes, and of each row."""
+    """The labels of the rows if they are classes and none is missing."""
     labels = session.labels
     if labels is None or is_continuous(labels, MAX_CATEGORY_NUMBERS, session.label_name):
         return None
@@ -171,7 +173,7 @@ def _get_classes(session: Session, rows: NDArray[np.int64]) -> NDArray[np.int64]
 def make_evidence_columns(
     panel: Panel, found: Evaluation
 ) -> dict[str, NDArray[np.float32] | NDArray[np.bool_]]:
-    """False and missed neighbors and stretch of every row.
+    """False neighbors, missed neighbors and stretch of every row.
 
     Rows that were not evaluated have the mean of the evaluated rows next to them in the embedding.
     """

@@ -1,4 +1,4 @@
-"""The requests of the page and their answers, whoever carries them.
+"""The requests of the page and their answers, independent of the transport.
 
 A server, a notebook and an offline file share these routes: `Routes.answer` takes a method, a path,
 a query and a body, and gives a status, a content type and bytes.
@@ -33,16 +33,16 @@ from .quality import Evaluations
 from .session import Session
 
 JSON_TYPE, PNG_TYPE, HTML_TYPE = "application/json", "image/png", "text/html; charset=utf-8"
-MAX_CHUNK_ROWS = 2**18  # of one response: 2 MB of coordinates
-MAX_UPLOAD_BYTES = 2**25  # of one file of new points
-MAX_REQUEST_BYTES = 2**26  # of any other body: a selection of 5 million rows as text
-MAX_FOUND_ROWS = 100_000  # of a search
+MAX_CHUNK_ROWS = 2**18  # Rows of one response: 2 MB of coordinates.
+MAX_UPLOAD_BYTES = 2**25  # Size of one file of new points.
+MAX_REQUEST_BYTES = 2**26  # Size of any other body: a selection of 5 million rows as text.
+MAX_FOUND_ROWS = 100_000  # Rows found by a search.
 FILE_TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request without its carrier: query and body are text and bytes as they came."""
+    """A request independent of its transport, with query and body as they came."""
 
     method: str
     path: str
@@ -51,7 +51,7 @@ class Request:
 
     @classmethod
     def parse(cls, method: str, target: str, body: bytes = b"") -> Request:
-        """From a path with its query."""
+        """Make a request from a path with its query."""
         path, _, query = target.partition("?")
         return cls(method, path, dict(parse_qsl(query)), body)
 
@@ -61,7 +61,7 @@ class Request:
         except (ValueError, RecursionError):
             content = None
         if not isinstance(content, dict):
-            raise RequestError(400, "bad_request", "the body is no JSON object.")
+            raise RequestError(400, "bad_request", "the request body is not a JSON object.")
         return content
 
     def read_int(self, name: str, default: int, low: int, high: int) -> int:
@@ -75,7 +75,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """A status of HTTP, a content type, the bytes, and further headers."""
+    """An HTTP status, a content type, the bytes, and further headers."""
 
     status: int
     type: str
@@ -99,7 +99,7 @@ class Routes:
         ]
 
     def answer(self, request: Request) -> Reply:
-        """The reply to a request; every error is one, too."""
+        """Return the reply to a request; errors become replies as well."""
         try:
             known = False
             for method, pattern, handler in self._routes:
@@ -123,7 +123,7 @@ class Routes:
         self.evaluations.close()
 
     def get_limit(self, path: str) -> int:
-        """The most bytes that a body may have."""
+        """The largest number of bytes that a body may have."""
         return MAX_UPLOAD_BYTES if path == "/api/new-points" else MAX_REQUEST_BYTES
 
     # -- what is shown -----------------------------------------------------------------------
@@ -261,7 +261,7 @@ class Routes:
         return to_json(move_row(self.session, row, changes))
 
     def add_points(self, request: Request) -> Reply:
-        # Only the suffix matters; it is never the name of a file here.
+        # Only the suffix matters: the name is never used for a file here.
         name = re.sub(r"[^\w.-]", "_", request.query.get("name", "pasted.csv"))[-64:]
         return to_json(self.uploads.add(request.body, name))
 
@@ -346,7 +346,7 @@ _ROUTES = [
 
 
 def to_json(value: object, status: int = 200) -> Reply:
-    """A reply of JSON; NaN in it is an error of ours."""
+    """Make a reply of JSON; NaN in it would be a bug."""
     return Reply(status, JSON_TYPE, json.dumps(value, allow_nan=False).encode("utf-8"))
 
 
@@ -355,7 +355,7 @@ def to_arrow(data: bytes) -> Reply:
 
 
 def to_file(columns: Mapping[str, Column], kind: object, name: str) -> Reply:
-    """A reply that is saved as a file."""
+    """Make a reply that is saved as a file."""
     if not isinstance(kind, str) or kind not in FILE_TYPES:
         raise RequestError(422, "bad_request", f"format={kind!r}: expected csv or parquet.")
     with BytesIO() as file:

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 DEFAULT_HOST = "127.0.0.1"
-MIN_TOKEN_CHARACTERS = 8  # of a token for other machines
-MAX_CLOSING_SECONDS = 1.0  # for requests under way, when the server ends
+MIN_TOKEN_CHARACTERS = 8  # Shortest token that lets other machines in.
+MAX_CLOSING_SECONDS = 1.0  # Time for requests under way when the server ends.
 HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -58,7 +58,7 @@ _EXPIRED = (
 
 
 class Guard:
-    """Refuses what does not come from the page of this server, before anything is read."""
+    """Refuses requests that do not come from this server's page, before anything is read."""
 
     def __init__(self, app: ASGIApp, token: str, host: str, port: int) -> None:
         self._app, self._token, self._host, self._port = app, token.encode(), host, port
@@ -75,7 +75,7 @@ class Guard:
             await to_response(reply)(scope, receive, send)
 
     def _check(self, scope: Scope, headers: dict[str, bytes]) -> Reply | None:
-        """The refusal, or the redirection that sets the cookie; None lets the request in."""
+        """Return a refusal, or the redirection that sets the cookie; None lets the request in."""
         host = headers.get("host", b"").decode("latin-1")
         if not is_own_host(host, self._host, self._port):
             return _refuse(421, "forbidden", "this server does not answer to that name.")
@@ -114,12 +114,12 @@ class Guard:
         )
 
     def _name_cookie(self) -> str:
-        """Cookies are shared by all ports of a machine."""
+        """The name of the cookie, with the port, since all ports of a machine share cookies."""
         return f"lowd-{self._port}"
 
 
 def is_own_host(given: str, host: str, port: int) -> bool:
-    """Whether a Host header names this server: else a foreign name was made to point here.
+    """Whether a Host header names this server, and not a foreign name that points here.
 
     >>> is_own_host("localhost:80", "127.0.0.1", 80), is_own_host("evil.example:80", "0.0.0.0", 80)
     (True, False)
@@ -145,7 +145,7 @@ def _is_address(name: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine alone."""
+    """Whether a host stands for this machine alone."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
@@ -159,7 +159,7 @@ def to_response(reply: Reply) -> Response:
 
 
 def make_app(routes: Routes, token: str, host: str, port: int) -> ASGIApp:
-    """The application: the page, its bundle, and the routes of its data behind the guard."""
+    """Make the application: the page, its bundle, and the routes of its data behind the guard."""
 
     async def show_page(_: HTTPRequest) -> Response:
         page = make_served_page(routes.session.title).encode("utf-8")
@@ -201,7 +201,7 @@ def make_app(routes: Routes, token: str, host: str, port: int) -> ASGIApp:
 
 
 async def _read_body(request: HTTPRequest, limit: int) -> bytes | None:
-    """The body, or None as soon as it is longer than the limit."""
+    """Read the body; return None as soon as it exceeds the limit."""
     announced = request.headers.get("content-length", "0")
     if not announced.isdecimal() or int(announced) > limit:
         return None
@@ -215,7 +215,7 @@ async def _read_body(request: HTTPRequest, limit: int) -> bytes | None:
 
 
 class Server:
-    """A running explorer: its link, and the way to end it."""
+    """A running explorer: its link, and how to end it."""
 
     def __init__(
         self,
@@ -266,19 +266,20 @@ class Server:
             self.close()
 
     def close(self) -> None:
-        """End jobs, then the server."""
+        """End the jobs, then the server."""
         self.routes.close()
         self._server.should_exit = True
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(MAX_CLOSING_SECONDS)
-            # uvicorn's own limit of this time would print an error for each request under way.
+            # With uvicorn's own limit of this time it would print an error for each request under
+            # way.
             self._server.force_exit = True
             self._thread.join(MAX_CLOSING_SECONDS)
         self._socket.close()
 
 
 def check_address(host: str, token: str | None) -> None:
-    """Other machines may only come in by a token that was chosen for them."""
+    """Let other machines in only by a token that was chosen for them."""
     if is_loopback(host):
         return
     if token is None or len(token) < MIN_TOKEN_CHARACTERS:
@@ -309,5 +310,5 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def open_browser(url: str) -> None:
-    """Show the page, where there is a browser."""
+    """Show the page if there is a browser."""
     threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ..reducer import Reducer
 
 MAX_PANEL_DIMENSIONS = 3
-MAX_PANELS = 32  # one million points of three dimensions take 12 MB each
-MAX_THUMBNAIL_SIDE = 128  # pixels; larger images are thinned out
+MAX_PANELS = 32  # A million points of three dimensions take 12 MB in each panel.
+MAX_THUMBNAIL_SIDE = 128  # Larger images are thinned out to this many pixels.
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +39,18 @@ class Panel:
     coordinates: NDArray[np.float32]
     axes: tuple[str, ...]
     model: Reducer | None = None
-    rows: NDArray[np.int64] | None = None  # None: all
-    preparation: Preparation | None = None  # of new points, where it is not the session's
+    rows: NDArray[np.int64] | None = None  # None stands for all rows
+    # The preparation of new points where it differs from the session's.
+    preparation: Preparation | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def held_rows(self) -> NDArray[np.int64]:
-        """Indices of the rows that it shows."""
+        """Indices of the rows that the panel shows."""
         return np.arange(len(self.coordinates)) if self.rows is None else self.rows
 
     def describe(self) -> dict[str, object]:
-        """Its entry in the list of panels."""
+        """The panel's entry in the list of panels."""
         held = self.coordinates[self.held_rows]
         low, high = held.min(0), held.max(0)
         method = get_method(self.model)
@@ -70,8 +71,8 @@ class Panel:
 class Session:
     """Rows, columns, data, panels. Panels may come and go while others read.
 
-    `X` are the rows as models take them; `compared` are those between which distances are computed,
-    after the steps of a pipeline. Jobs fit on X with the same `steps`.
+    `X` holds the rows as models take them; `compared` holds those between which distances are
+    computed, after the steps of a pipeline. Jobs fit on X with the same `steps`.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class Session:
         with self.lock:
             if len(self.panels) >= MAX_PANELS:
                 raise RequestError(
-                    409, "conflict", f"there are {MAX_PANELS} panels already.", "Close some."
+                    409, "conflict", f"there are already {MAX_PANELS} panels.", "Close some."
                 )
             key = f"p{self._count}"
             self._count += 1
@@ -137,7 +138,7 @@ class Session:
         return panel
 
     def spread(self, Y: NDArray[np.float32], rows: NDArray[np.int64] | None) -> NDArray[np.float32]:
-        """Coordinates of some rows among all; the others are NaN."""
+        """Place the coordinates of some rows among all; the others are NaN."""
         count = self.n if rows is None else len(rows)
         if len(Y) != count:
             raise DataError(f"an embedding has {len(Y)} rows, but there are {count}.")
@@ -167,13 +168,13 @@ class Session:
 
     @cached_property
     def space(self) -> Space | None:
-        """The data with their distances; None where only coordinates are known."""
+        """The data with their distances, or None if only coordinates are known."""
         if self.compared is None:
             return None
         return make_data_space(self.compared, self.metric, self.metric_params)
 
     def check_rows(self, given: object, least: int = 1) -> NDArray[np.int64]:
-        """Row numbers of a request: sorted, each once."""
+        """Read the row numbers of a request: sorted, each once."""
         if not isinstance(given, list) or not all(type(row) is int for row in given):
             raise RequestError(422, "bad_request", "rows: expected a list of row numbers.")
         rows = np.unique(np.array(given, np.int64))
@@ -192,7 +193,7 @@ def get_method(model: Reducer | None) -> Reducer | None:
 
 
 def list_parameters(method: Reducer) -> dict[str, object]:
-    """Parameters that can be shown: numbers and words."""
+    """The parameters that can be shown: numbers and words."""
     shown = method.get_params(deep=False)
     hidden = ("verbose", "n_jobs", "backend")
     return {
@@ -203,7 +204,7 @@ def list_parameters(method: Reducer) -> dict[str, object]:
 
 
 def to_coordinates(Y: ArrayLike, name: str) -> NDArray[np.float32]:
-    """Coordinates as the page gets them: up to three columns of float32."""
+    """Convert coordinates for the page: up to three columns of float32."""
     full = np.asarray(Y, np.float64)
     full = full[:, None] if full.ndim == 1 else full
     if full.ndim != 2 or not full.shape[1]:
@@ -221,7 +222,7 @@ def to_coordinates(Y: ArrayLike, name: str) -> NDArray[np.float32]:
 
 
 def to_thumbnails(images: ArrayLike | None, n: int) -> NDArray[np.uint8] | None:
-    """Images as bytes of shape (n, height, width, 1, 3 or 4); floats are scaled to 0..255."""
+    """Convert images to bytes (n, height, width, 1, 3 or 4); floats are scaled to 0..255."""
     if images is None:
         return None
     given = np.asarray(images)
@@ -241,7 +242,7 @@ def to_thumbnails(images: ArrayLike | None, n: int) -> NDArray[np.uint8] | None:
 
 
 def _make_columns(table: Table, X: Data, names: Sequence[str]) -> list[PageColumn]:
-    """Label first, then identifiers, other columns and features."""
+    """List the label first, then identifiers, other columns and features."""
     found: list[tuple[str, Any, Column]] = []
     if table.labels is not None:
         found.append((table.label_name, "label", table.labels))

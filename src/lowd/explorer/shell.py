@@ -36,18 +36,18 @@ CONTENT_SECURITY_POLICY = "; ".join(
 
 @cache
 def read_static(name: str) -> bytes:
-    """A file of the bundle."""
+    """Read a file of the bundle."""
     return (files("lowd.explorer") / "static" / name).read_bytes()
 
 
 def make_served_page(title: str) -> str:
-    """The page that a server sends: it loads the bundle from the same server."""
+    """Make the page that a server sends; it loads the bundle from the same server."""
     head = '<link rel="stylesheet" href="/static/app.css">'
     return _make_page(title, head, '<script src="/static/app.js" defer></script>')
 
 
 def make_offline_page(title: str, data: Mapping[str, object], state: str = "") -> str:
-    """One file with the bundle and all data in it; its policy allows no request at all."""
+    """Make one file with the bundle and all data in it; its policy allows no request at all."""
     script, style = (read_static(name).decode("utf-8") for name in ("app.js", "app.css"))
     script = script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
     policy = "; ".join(

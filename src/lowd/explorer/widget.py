@@ -27,14 +27,14 @@ class ExplorerWidget(anywidget.AnyWidget):  # type: ignore[misc]
 
 
 def make_module() -> str:
-    """The script of the page as the module that anywidget asks for, with the style of the page."""
+    """Make the module that anywidget needs from the page's script and style."""
     script, style = (read_static(name).decode("utf-8") for name in ("app.js", "app.css"))
     render = f"(context) => lowdExplorer.renderWidget(context, {json.dumps(style)})"
     return f"{script}\nexport default {{ render: {render} }};\n"
 
 
 def make_widget(routes: Routes) -> ExplorerWidget:
-    """A widget that answers the requests of its page."""
+    """Make a widget that answers the requests of its page."""
 
     def answer(_: object, content: dict[str, Any], buffers: list[memoryview]) -> None:
         body = bytes(buffers[0]) if buffers else str(content.get("body") or "").encode("utf-8")

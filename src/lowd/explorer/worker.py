@@ -1,4 +1,4 @@
-"""The process of a job: it gets a model and rows, and sends progress, embeddings and the model.
+"""The process of a job: receives a model and rows, sends progress, embeddings and the model.
 
 It is a fresh interpreter that imports this module only. The `spawn` of `multiprocessing` would run
 the caller's script again, which opens an explorer itself.
@@ -20,12 +20,12 @@ from .. import progress
 from ..errors import LowdError, LowdWarning
 from ..input.arguments import Foreign
 
-# What a worker sends: progress (stage, done, total), an unfinished embedding, the fitted model with
-# its warnings, or an error.
+# A worker sends progress (stage, done, total), an unfinished embedding, the fitted model with its
+# warnings, or an error.
 Message: TypeAlias = tuple[Literal["progress", "embedding", "model", "error"], Any]
 
-PROGRESS_SECONDS = 0.1  # between two reports; the page asks four times a second
-EMBEDDING_SECONDS = 0.25  # between two embeddings
+PROGRESS_SECONDS = 0.1  # Interval between two reports; the page asks four times a second.
+EMBEDDING_SECONDS = 0.25  # Interval between two embeddings.
 _SIZE = struct.Struct("<Q")
 
 
@@ -38,7 +38,7 @@ def send(file: IO[bytes], message: object) -> None:
 
 
 def receive(file: IO[bytes]) -> Foreign:
-    """Read one message; EOFError where the other process is gone."""
+    """Read one message; raise EOFError if the other process is gone."""
     head = file.read(_SIZE.size)
     if len(head) < _SIZE.size:
         raise EOFError
@@ -46,7 +46,7 @@ def receive(file: IO[bytes]) -> Foreign:
     data = file.read(size)
     if len(data) < size:
         raise EOFError
-    return pickle.loads(data)  # of our own process
+    return pickle.loads(data)  # the data come from our own process
 
 
 class Reports:
@@ -67,7 +67,7 @@ class Reports:
         if begin - self._shown < EMBEDDING_SECONDS:
             return
         send(self._file, ("embedding", np.ascontiguousarray(Y[:, :3], np.float32)))
-        # A slow reader of large embeddings gets a tenth of the time.
+        # Spend at most a tenth of the time on a slow reader of large embeddings.
         self._shown = time.monotonic() + 9 * (time.monotonic() - begin)
 
 

@@ -49,7 +49,7 @@ class BlockDataset:
             dataset._remove()
         check_folder(folder)
         folder.mkdir(exist_ok=True)
-        # left behind by a process that was killed while it wrote
+        # Left behind by a process that was killed while it wrote.
         for left in folder.glob(".*.parquet"):
             left.unlink()
         dataset._write_manifest(is_complete=False)

@@ -54,7 +54,7 @@ def read(source: Source, options: Options) -> ReadFrame:
     frame, kept, notes = _drop_blank_lines(frame)
     last = layout.names[-1]
     gaps = options.missing != "error" and last in chosen and frame[last].null_count()
-    # a short row is an error, not a missing value
+    # A short row is an error, not a missing value.
     if gaps and (problem := _find_bad_row(text, layout)):
         raise FileFormatError(problem)
 
@@ -99,7 +99,7 @@ def check_text(source: Source) -> None:
             "UTF-8."
         )
     for number, line in enumerate(head.splitlines(keepends=True), 1):
-        # otherwise the sample may end within a character
+        # Otherwise the sample may end within a character.
         whole = line.endswith(b"\n") or len(head) == source.size
         problem = _describe_wrong_bytes(line, f"{source.name}, line {number}")
         if problem and (whole or b"\0" in line):

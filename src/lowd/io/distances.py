@@ -81,5 +81,5 @@ def _looks_like_distances(X: Column) -> bool:
         if rows.min() < 0 or not np.allclose(rows, columns, rtol=SYMMETRY_TOLERANCE, atol=0):
             return False
         positive += int(np.count_nonzero(rows))
-    # unlike the adjacency matrix of a graph, which is mostly zero
+    # Unlike the adjacency matrix of a graph, which is mostly zero.
     return positive >= n * (n - 1) // 2

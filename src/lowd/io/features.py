@@ -48,7 +48,7 @@ class ReadFrame(NamedTuple):
     name: str
     locate: Callable[[int], str]
     notes: tuple[str, ...] = ()
-    # names of all columns in order, if the frame does not hold them all
+    # Names of all columns in order, if the frame does not hold them all.
     names: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     read_numeric: Callable[[list[str]], tuple[Column, list[LargeInteger]]] | None = None

@@ -355,7 +355,7 @@ def _translate_errors(source: Source, call: Callable[[], T]) -> T:
     try:
         return call()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        # the text of a panic is meant for the authors of polars
+        # The text of a panic is meant for the authors of polars.
         panic = isinstance(error, pl.exceptions.PanicException)
         reason = "polars gave up" if panic else str(error).strip().partition("\n")[0].rstrip(".")
         raise FileFormatError(

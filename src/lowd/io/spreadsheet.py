@@ -53,7 +53,7 @@ def read(source: Source, options: Options) -> ReadFrame:
                     continue
                 cells = [_format(cell) for cell in row]
                 characters += sum(map(len, cells))
-                # the file stores a text once even if many cells hold it
+                # The file stores a text once even if many cells hold it.
                 if characters > source.max_bytes:
                     raise _make_size_error(source)
                 writer.writerow(cells)

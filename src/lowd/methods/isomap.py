@@ -356,7 +356,7 @@ class Isomap(Reducer):
     @property
     def _way_back(self) -> Any:
         """The rows of the points, which may be in blocks."""
-        space = getattr(self._space, "base", self._space)
+        space: Any = getattr(self._space, "base", self._space)
         return space.X if self._rows is None else self._rows
 
     def _transform(self, Q: Any) -> tuple[Reals, Neighbors]:

@@ -220,23 +220,24 @@ class PCA(Reducer):
                 f"n_components={k}, but the data have rank {rank}; the other coordinates are 0.",
                 RankWarning,
             )
-        values, held = np.concatenate([values[:k], np.zeros(max(k - len(values), 0))]), min(k, rank)
+        values = np.concatenate([values[:k], np.zeros(max(k - len(values), 0))])
 
         # 3. One answer: fixed signs, and a fixed basis where variances are equal.
-        dtype = np.dtype(np.float32 if self._float32 else np.float64)
+        dtype, held = np.dtype(np.float32 if self._float32 else np.float64), min(k, rank)
         self.degenerate_axes_ = groups = equal_groups(values[:held], dtype)
         W = np.zeros((len(found.mean), k), dtype)
         W[:, :held] = canonical(values[:held], axes.vectors[:, :held], dtype, groups=groups)
         self.components_, self.n_components_ = W.T, k
 
         # 4. Variances.
-        freedom, left = max(n - self.ddof, 0), max(axes.total - values.sum(), 0)
-        self.scatter_eigenvalues_, self.singular_values_ = values, np.sqrt(values)
+        freedom = max(n - self.ddof, 0)
+        self.scatter_eigenvalues_ = values
+        self.singular_values_ = np.sqrt(values)
         self.explained_variance_ = values / freedom if freedom else values * 0
         self.explained_variance_ratio_ = values / axes.total if axes.total > 0 else values * 0
         self.total_variance_ = axes.total / freedom if freedom else 0.0
-        beyond = found.most - k
-        self.noise_variance_ = left / beyond / freedom if beyond > 0 and freedom else 0.0
+        left, others = max(axes.total - values.sum(), 0), found.most - k
+        self.noise_variance_ = left / others / freedom if others > 0 and freedom else 0.0
         self._n_features_out = k
         if not self.scale:
             self._warn_of_dominant_column()

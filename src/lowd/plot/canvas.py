@@ -57,7 +57,7 @@ MAX_LEGEND_ROWS = 20  # Most rows in one column of a legend: as many lines as th
 IMAGE_FORMATS = ("png", "svg", "pdf")
 DPI = 150
 DISPLAY_DPI = 100  # In a notebook a figure of 150 dots per inch would fill the page.
-# matplotlib's backends that show no window
+# matplotlib's backends that show no window.
 FILE_BACKENDS = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 
 _is_hidden: ContextVar[bool] = ContextVar("lowd.plot: figures are not displayed", default=False)
@@ -120,7 +120,7 @@ def is_displayed() -> bool:
     ipython = sys.modules.get("IPython")
     if ipython is not None and ipython.get_ipython() is not None:
         return True
-    # present if the user imported it and so can call show()
+    # Present if the user imported it and so can call show().
     pyplot = sys.modules.get("matplotlib.pyplot")
     return pyplot is not None and pyplot.get_backend().lower() not in FILE_BACKENDS
 
@@ -220,7 +220,7 @@ def add_legend(
     ax: Axes, handles: list[Artist], title: str | None = None, *, below: bool = False
 ) -> None:
     """Add a legend to the right of the axes (or below), with up to 20 entries in a column."""
-    # axes that shrink for equal units stay next to the legend
+    # Axes that shrink for equal units stay next to the legend.
     ax.set_anchor("N" if below else "NE")
     position: dict[str, object] = {"bbox_to_anchor": (1.01, 1.0)}
     if below:

@@ -132,7 +132,7 @@ def _make_classes(given: Column, title: str | None) -> Classes:
     full[~missing] = codes
     if len(names) > MAX_LEGEND_CLASSES:
         kept = np.sort(np.argsort(-sizes, kind="stable")[: MAX_LEGEND_CLASSES - 1])
-        # the last entry is for -1, which stands for a missing label
+        # The last entry is for -1, which stands for a missing label.
         new = np.full(len(names) + 1, -1, np.int64)
         new[kept] = np.arange(len(kept))
         others = f"{len(names) - len(kept)} others"

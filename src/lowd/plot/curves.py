@@ -81,7 +81,7 @@ def shepard(
     ax.set_xlim(0, 1.02 * top or 1)
     ax.set_ylim(0, 1.05 * float(distances.max()) or 1)
     add_colorbar(ax, shown, "pairs")
-    # drawn over the pairs
+    # Drawn over the pairs.
     ax.legend(framealpha=0.85, edgecolor="none", fontsize=8, loc="upper left")
     return ax
 

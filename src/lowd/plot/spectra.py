@@ -107,7 +107,7 @@ def scree(
     more = f" (first {shown} of {len(share)})" if shown < len(share) else ""
     format_chart(ax, f"component{more}", "% of variance explained", title)
     handles += _draw_rule_marks(ax, rules, shown)
-    # two entries below the axes take no width from them
+    # Two entries below the axes take no width from them.
     add_legend(ax, handles, below=len(handles) == 2)
     return ax
 

@@ -73,7 +73,7 @@ def format_constructor(model: Reducer) -> str:
     if isinstance(model, Pipeline):
         values["method"] = model.method_ if model.__sklearn_is_fitted__() else model.method
     if model.is_random and values["random_state"] is None:
-        # a random projection is drawn, so its seed is part of the result
+        # A random projection is drawn, so its seed is part of the result.
         values["random_state"] = getattr(model, "seed_", None)
     given = [
         f"{field.name}={_format_value(values[field.name])}"

@@ -182,7 +182,7 @@ def encode_png(image: NDArray[np.uint8]) -> bytes:
         return struct.pack(">I", len(body)) + name + body + check
 
     kind = {1: 0, 3: 2, 4: 6}[depth]
-    # each line begins with the number of its filter: 0
+    # Each line begins with the number of its filter: 0.
     lines = np.zeros((height, 1 + width * depth), np.uint8)
     lines[:, 1:] = image.reshape(height, -1)
     return (

@@ -57,10 +57,12 @@ def barycentric(Q: Reals, space: Rows, near: Neighbors, values: Any, reg: float)
         len(counts), int(counts.max(initial=1)) * width, 2**23 if in_blocks else 2**18
     ):
         part = slice(near.indptr[some.start], near.indptr[some.stop])
-        used, at = near.indices[part], slice(None)
+        rows = near.indices[part]
         if in_blocks:  # of which each row is read once
-            used, at = np.unique(used, return_inverse=True)
-        terms = w[part, None] * values[used][at]
+            used, at = np.unique(rows, return_inverse=True)
+            terms = w[part, None] * values[used][at]
+        else:
+            terms = w[part, None] * values[rows]
         out[some] = np.add.reduceat(terms, near.indptr[some] - part.start, axis=0)
     return out
 

@@ -648,7 +648,7 @@ def find_short_circuits(
         sources, at = np.unique(candidates[part, 0], return_inverse=True)
         paths = dijkstra(rest, indices=sources, limit=limit[part].max())
         around[part] = paths[at, candidates[part, 1]]
-    return candidates[around > limit]
+    return np.asarray(candidates[around > limit])
 
 
 def _sines(X: Reals, patch: Indices, a: Indices, b: Indices, d: int) -> Reals:
