@@ -15,7 +15,7 @@ _HOME |= {"SpectralEmbedding": ".methods.spectral"}  # scikit-learn's name
 _HOME |= {"Pipeline": ".pipeline", "RowBlocks": ".blocks", "open_blocks": ".io.block_files"}
 _HOME |= {"save": ".store", "load": ".store", "estimate": ".evidence.estimate"}
 _HOME |= {"jl_min_dim": ".methods.random_projection"}
-_HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), ".neighbors")
+_HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), ".neighbor_graph")
 _HOME |= {"diagnose": ".evidence.diagnosis", "dimension": ".evidence.dimension"}
 _HOME |= {"evaluate": ".evidence.quality", "Evaluation": ".evidence.quality"}
 _HOME |= {"compare": ".evidence.compare", "Comparison": ".evidence.compare"}
@@ -63,9 +63,9 @@ if TYPE_CHECKING:
     from .methods.tsne import SNE as SNE
     from .methods.tsne import TSNE as TSNE
     from .methods.umap import UMAP as UMAP
-    from .neighbors import NeighborGraph as NeighborGraph
-    from .neighbors import NeighborsTransformer as NeighborsTransformer
-    from .neighbors import neighbors as neighbors
+    from .neighbor_graph import NeighborGraph as NeighborGraph
+    from .neighbor_graph import NeighborsTransformer as NeighborsTransformer
+    from .neighbor_graph import neighbors as neighbors
     from .pipeline import Pipeline as Pipeline
     from .store import load as load
     from .store import save as save

@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsTransformer, radius_neighbors_graph
 from case_data import edit_distance, rows_like
 from cases import same_bits
 from lowd.errors import DataError, ParameterError, UnsupportedError
-from lowd.neighbors import NeighborGraph
+from lowd.neighbor_graph import NeighborGraph
 from lowd.spaces import Known, Listed, Lists, space_of, with_neighbors
 from lowd.spaces.known import check_listed, read_lists
 

@@ -11,7 +11,7 @@ from case_data import make_data, rows_like
 from cases import same_bits
 from lowd import store
 from lowd.errors import ParameterError, UnsupportedError
-from lowd.neighbors import NeighborGraph, NeighborsTransformer, neighbors
+from lowd.neighbor_graph import NeighborGraph, NeighborsTransformer, neighbors
 
 
 def test_rows_in_blocks_have_the_neighbors_of_rows_in_memory():

@@ -13,7 +13,7 @@ from case_data import edit_distance, manhattan_distance, rows_like
 from cases import same_bits
 from lowd.errors import DataError, MetricWarning, ParameterError
 from lowd.input.tables import Table
-from lowd.neighbors import NeighborsTransformer
+from lowd.neighbor_graph import NeighborsTransformer
 from lowd.spaces import Matrix, Objects, space_of
 
 WORDS = ["tree", "three", "there", "here", "her", "hero", "zero", "tree", "trees", "ether"]

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from ..errors import IndefiniteWarning, ScaleWarning, ShortcutWarning
 from ..methods.isomap import Isomap
-from ..neighbors import neighbors
+from ..neighbor_graph import neighbors
 from .metrics import translate_metric
 from .originals import FLOATS, build_kernel_pca, build_neighbors, copy_writable, validate
 from .proxy import MODEL_ATTRIBUTE, Learned

@@ -21,7 +21,7 @@ from ..methods.lle import (
     ModifiedLLE,
     alignment_matrix,
 )
-from ..neighbors import neighbors
+from ..neighbor_graph import neighbors
 from ..parameters import Indices, Reals
 from ..spaces import Neighbors, Rows
 from .originals import read_rows

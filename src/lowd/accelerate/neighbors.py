@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ..evidence.quality import trustworthiness
-from ..neighbors import NeighborsTransformer, neighbors
+from ..neighbor_graph import NeighborsTransformer, neighbors
 from ..parameters import Reals
 from .metrics import translate_metric
 from .originals import FLOATS, build_csr, check_array, validate

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .. import datasets, plot
 from ..methods.mds import MDS
-from ..neighbors import NeighborsTransformer, neighbors
+from ..neighbor_graph import NeighborsTransformer, neighbors
 from .drawing import make_panels, save_figure
 from .result import Demonstration, Number
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, ParameterError
 from ..input.arguments import Input
-from ..neighbors import NeighborGraph, NeighborsTransformer
+from ..neighbor_graph import NeighborGraph, NeighborsTransformer
 from ..parameters import Metric
 from .annotations import draw_lines
 from .canvas import (

@@ -14,7 +14,7 @@ from lowd.evidence.diagnosis.intrinsic_dimension import (
     two_nn,
 )
 from lowd.evidence.diagnosis.raw_data import read_data
-from lowd.neighbors import NeighborGraph
+from lowd.neighbor_graph import NeighborGraph
 from manifolds import roll
 
 

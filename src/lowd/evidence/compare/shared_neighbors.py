@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ...input.arguments import Input
-from ...neighbors import NeighborGraph, neighbors
+from ...neighbor_graph import NeighborGraph, neighbors
 from ...parameters import Reals
 from ...reducer import Reducer
 from ..types import Transformer

@@ -14,7 +14,7 @@ from ...backend import using
 from ...blocks import RowBlocks, is_blocks
 from ...errors import DataError, ParameterError
 from ...input.arguments import Input
-from ...neighbors import NeighborGraph
+from ...neighbor_graph import NeighborGraph
 from ...parameters import Seed
 from ...pipeline import STEP_PARAMETERS
 from ...threads import single_threaded_blas

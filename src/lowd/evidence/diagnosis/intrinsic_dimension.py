@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from scipy.stats import chi2
 
 from ... import random
-from ...neighbors import NeighborGraph
+from ...neighbor_graph import NeighborGraph
 from ...parameters import Reals
 from .neighbor_graph import build_knn_graph
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, Sample

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from ...neighbors import NeighborGraph
+from ...neighbor_graph import NeighborGraph
 from ...parameters import Reals
 from ...spaces import Neighbors, rank_by_size
 from ...spaces.graph import find_short_circuits

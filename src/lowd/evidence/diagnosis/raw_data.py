@@ -17,7 +17,7 @@ from ...input.arguments import Input
 from ...input.entries import is_date, is_number, refuse_non_numbers
 from ...input.integers import LargeInteger, list_large_integers, refuse_large_integers
 from ...input.tables import Table, column_kinds, is_table, read_number_columns
-from ...neighbors import NeighborGraph
+from ...neighbor_graph import NeighborGraph
 from ...parameters import Metric, Reals, accepts, describe
 from ...spaces import Space, count_rows, space_of, take_rows
 from ...spaces.matrices import hash_symmetric

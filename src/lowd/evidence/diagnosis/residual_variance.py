@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from ... import random
-from ...neighbors import NeighborGraph
+from ...neighbor_graph import NeighborGraph
 from ...parameters import Reals
 from ...spaces import Neighbors, shortest_paths, symmetric_edges
 from .intrinsic_dimension import double_center

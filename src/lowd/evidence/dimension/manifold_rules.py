@@ -7,7 +7,7 @@ from scipy.linalg import eigvalsh
 from scipy.sparse import csr_array
 
 from ... import random
-from ...neighbors import NeighborGraph
+from ...neighbor_graph import NeighborGraph
 from ...parameters import Reals
 from ..diagnosis.neighbor_graph import build_knn_graph
 from ..diagnosis.raw_data import Sample

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ...blocks import RowBlocks, is_blocks
 from ...errors import ParameterError
 from ...input.arguments import Input
-from ...neighbors import NeighborGraph
+from ...neighbor_graph import NeighborGraph
 from ...parameters import Metric, Reals, Seed
 from ...reducer import Reducer
 from ..types import MetricLike, MetricParams

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ... import _native, progress
 from ...backend import chunks, overridable, threads
 from ...errors import ParameterError, UnsupportedError
-from ...neighbors import NeighborGraph
+from ...neighbor_graph import NeighborGraph
 from ...parameters import Indices, Reals
 from ...spaces import (
     Matrix,

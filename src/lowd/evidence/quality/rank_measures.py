@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...neighbors import NeighborGraph
+from ...neighbor_graph import NeighborGraph
 from ...parameters import Indices, Reals
 from ...spaces import Space
 from .metric_spaces import GraphSpace, RowSelection, ranks_of

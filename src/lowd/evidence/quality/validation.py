@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from ... import random
 from ...errors import DataError, ParameterError
 from ...input.arguments import Input
-from ...neighbors import NeighborGraph, NeighborsTransformer
+from ...neighbor_graph import NeighborGraph, NeighborsTransformer
 from ...parameters import (
     Count,
     Indices,
