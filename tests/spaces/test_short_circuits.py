@@ -6,24 +6,20 @@ import warnings
 
 import numpy as np
 import pytest
-from lowd.distances.metrics import Distances
-from lowd.graph.neighbor_graph import connect, find_distinct
-from lowd.graph.short_circuits import find_short_circuits
 from sklearn import datasets as sklearn_datasets
 
 import lowd
-from lowd.backends import resolve
 from lowd.errors import ShortcutWarning
+from lowd.spaces import Rows, connected_graph
+from lowd.spaces.graph import find_short_circuits
 
 RNG = np.random.default_rng(0)
 
 
 def found(X, k, d=2):
     X = np.ascontiguousarray(X, np.float64)
-    base = Distances(X, "as they are", "euclidean", (1.0,), X.mean(0))
-    ops = resolve("auto", 1)
-    graph = connect(find_distinct(base, k, None, ops), k, None, ops)
-    return graph.first_row[find_short_circuits(graph.base.X, graph.edges, d)]
+    graph = connected_graph(Rows(X), k, None)
+    return graph.first_row[find_short_circuits(graph.space.X, graph.joined, d)]
 
 
 @pytest.mark.parametrize(("n", "k", "true"), [(1000, 10, 5), (1000, 12, 11), (600, 16, 13)])
@@ -71,7 +67,7 @@ def test_nothing_is_said_where_nothing_cuts_across(name):
 
 
 @pytest.mark.filterwarnings("ignore::lowd.errors.DisconnectedGraphWarning")
-def test_the_only_edge_between_two_sheets_is_no_shortcut():
+def test_the_only_edge_between_two_sheets_is_not_a_shortcut():
     flat = RNG.uniform(size=(300, 2))
     sheets = np.vstack([np.column_stack([flat, np.full(300, height)]) for height in (0, 1)])
     assert not len(found(sheets, 8))
