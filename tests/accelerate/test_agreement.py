@@ -128,7 +128,7 @@ LEFT = [
         "LocallyLinearEmbedding",
         {"n_neighbors": 6, "method": "ltsa", "eigen_solver": "dense"},
         "factors",
-        "no other's neighbor",
+        "nobody's neighbor",
     ),
     ("TSNE", {"n_components": 3, "max_iter": 250}, "factors", "n_components > 2"),
     ("TSNE", {"max_iter": 300}, "factors", "max_iter < 500"),

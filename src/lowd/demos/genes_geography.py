@@ -76,8 +76,8 @@ def show(out: Path, data: Path | None = None) -> Demonstration:
         "genes-geography",
         "Genes and geography: 156 Europeans, 66,147 genetic variants",
         "Two principal components, aligned with the map: they run about from south to north and "
-        "from west to east, but they are not a map. A population's mean is some 650 km from its home: "
-        "Russians come out over Sweden, Orcadians over Denmark, Basques over the Channel. "
+        "from west to east, but they are not a map. A population's mean is some 650 km from its "
+        "home: Russians come out over Sweden, Orcadians over Denmark, Basques over the Channel. "
         "Sardinians, Basques and Adygei, long isolated, are at the ends.",
         tuple(numbers),
         (_draw(out, people, scaled, homes),),
