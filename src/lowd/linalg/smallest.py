@@ -4,7 +4,8 @@ There are three routes, and the graph of the matrix chooses one:
 
 - LAPACK, for few rows.
 - Lanczos iteration of the inverse, by a factorization. Where the graph is narrow, as that of a
-  curve or of a surface, the factors are small, and it is there that eigenvalues are tiny.
+  curve or of a surface, the factors are small, and it is there that eigenvalues are tiny. The
+  square root of a matrix (that of LLE) has tiny ones in any case, so it always takes this route.
 - A Chebyshev filter, which needs products with the matrix only, where the graph is wide, as that of
   data of many dimensions: factors fill in there, and eigenvalues are not tiny.
 """
