@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from lowd.solvers import centered as spectral
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, floyd_warshall
 from scipy.spatial.distance import cdist, pdist
@@ -21,6 +19,7 @@ import lowd
 from case_data import rows_like
 from cases import close, same_bits
 from lowd.errors import ApproximationWarning, ParameterError, UnsupportedError
+from lowd.linalg import centered
 from manifolds import disparity, roll, roll_with_hole
 
 U = np.array([[0, 2], [0, 1], [0, 0], [1, 0], [2, 0], [2, 1], [2, 2]], float)
@@ -45,7 +44,7 @@ def test_the_letter_u():
     close(model.geodesic_distances_, np.abs(np.subtract.outer(numbers, numbers)))
     close(model.eigenvalues_, [28])
     close(model.embedding_[:, 0], [3, 2, 1, 0, -1, -2, -3])
-    close(-2 * model.map_.centered.means, [13, 8, 5, 4, 5, 8, 13])
+    close(-2 * model._means, [13, 8, 5, 4, 5, 8, 13])
     np.testing.assert_allclose(model.residual_variance_, [0], atol=1e-12)
     close(model.transform([[0, 1.5]]), [[2.5]])
     np.testing.assert_allclose(model.transform([[0.5, -0.5]]), [[0.544380]], atol=5e-7)
@@ -220,8 +219,7 @@ def test_faces_by_light_and_pose():
 
 
 def test_landmarks_beyond_a_size_are_announced(monkeypatch):
-    policy = replace(lowd.Isomap.landmark_policy, automatic_above=400, at_least=50)
-    monkeypatch.setattr(lowd.Isomap, "landmark_policy", policy)
+    monkeypatch.setattr(lowd.Isomap._count_landmarks, "__defaults__", (400, 50))
     X, truth = roll(500)
     model = lowd.Isomap(2, n_neighbors=7)
     with pytest.warns(ApproximationWarning, match="500.*50 landmarks.*n_landmarks=50"):
@@ -260,9 +258,10 @@ def test_products_and_the_whole_matrix_agree(monkeypatch):
     """Of many rows the solver multiplies with geodesic distances that are held once per pair."""
     X = np.vstack([roll(1200)[0], roll(1200)[0][:50]])  # with duplicates
     model = lowd.Isomap(3, n_neighbors=8).fit(X)
-    monkeypatch.setattr(spectral, "MAX_DENSE_SAMPLES", 10_000)
+    monkeypatch.setattr(centered, "is_dense", lambda n, k: True)  # noqa: ARG005
     whole = lowd.Isomap(3, n_neighbors=8).fit(X)
     assert whole.negative_mass_is_exact_
+    assert not model.negative_mass_is_exact_
     close(model.eigenvalues_, whole.eigenvalues_)
     np.testing.assert_allclose(model.embedding_, whole.embedding_, rtol=0, atol=1e-6)
     Q = roll(1300)[0][1200:]
@@ -310,9 +309,7 @@ def test_far_points_keep_their_direction():
     i = d.argsort()[:8]
     s = ((d[i] - d.min())[:, None] + model.geodesic_distances_[i]).min(0)
     K = -0.5 * s * (s + 2 * d.min())
-    close(
-        model.transform(away)[0], (K - model.map_.centered.means) @ model.map_.centered.projection
-    )
+    close(model.transform(away)[0], (K - model._means) @ model._axes)
     assert np.isfinite(model.transform(away * 1e20)).all()
 
 

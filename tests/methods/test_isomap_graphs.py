@@ -24,6 +24,7 @@ from lowd.errors import (
     RankWarning,
     UnsupportedError,
 )
+from lowd.spaces import Rows
 from manifolds import disparity, lattice, roll
 
 U = np.array([[0, 2], [0, 1], [0, 0], [1, 0], [2, 0], [2, 1], [2, 2]], float)
@@ -232,12 +233,8 @@ def test_a_sparse_graph_instead_of_distances():
 
 def test_an_approximate_search_is_announced(monkeypatch):
     """What the engine reports of its search reaches the user."""
-    from lowd.graph import neighbor_graph as graph
-
-    found = graph.find_neighbors
-    monkeypatch.setattr(
-        graph, "find_neighbors", lambda *given: found(*given)._replace(recall=0.995)
-    )
+    nearest = Rows.nearest
+    monkeypatch.setattr(Rows, "nearest", lambda *given: nearest(*given)._replace(recall=0.995))
     model = lowd.Isomap(2, n_neighbors=8)
     with pytest.warns(ApproximationWarning, match=r"99\.50%"):
         model.fit(roll(200)[0])
@@ -281,21 +278,20 @@ def test_a_changing_list_of_neighbors_moves_geodesics_by_a_detour_at_most(graph)
     """
     X, _ = roll(500)
     model = lowd.Isomap(2, **graph).fit(X)
-    geodesics = model.map_.geodesics
-    G = dijkstra(geodesics.graph, directed=False)
+    G = dijkstra(model.graph_, directed=False)
     changes = 0
     for a in range(0, 60, 3):
         b = np.argsort(np.linalg.norm(X - X[a], axis=1))[4]
         steps = np.linspace(0, 1, 60)[:, None]
         walk = X[a] * (1 - steps) + X[b] * steps
-        D, near = cdist(walk, X), geodesics.find_neighbors(walk, lowd.backends.resolve("auto", 1))
+        D, near = cdist(walk, X), model._transform(walk)[1]
         lists = [set(near.indices[s:t]) for s, t in pairwise(near.indptr)]
         g = np.array([min_plus(d, G, of) for d, of in zip(D, lists, strict=True)])
         closest = D.argmin(1)
         for t in range(1, len(walk)):
             changed, j = list(lists[t] ^ lists[t - 1]), closest[t]
             detours = D[t, j] + G[j, changed] - D[t, changed]
-            linked = geodesics.graph[[j], :].toarray()[0, changed] > 0
+            linked = model.graph_[[j], :].toarray()[0, changed] > 0
             assert (detours[linked] <= 2 * D[t, j] + 1e-9).all()
             bound = 2 * np.linalg.norm(walk[t] - walk[t - 1]) + max(0, *detours, 0)
             assert np.abs(g[t] - g[t - 1]).max() <= bound + 1e-9

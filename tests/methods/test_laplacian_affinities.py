@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lowd.graph.components import rank_by_size
-from lowd.relations.affinity_graph import label_components_within
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.manifold import SpectralEmbedding
@@ -15,6 +13,8 @@ import lowd
 from case_data import rows_like
 from cases import close, same_bits
 from lowd.errors import DataError, DisconnectedGraphWarning, ParameterError
+from lowd.methods.affinity_graph import components_within
+from lowd.spaces import rank_by_size
 from manifolds import roll
 
 # Of few rows, an axis is easily about a few; where that is the subject it is asked for.
@@ -88,12 +88,10 @@ def test_refusals():
 def test_components_that_only_long_edges_connect():
     """Six neighbors leave clusters apart, the kernel does not."""
     D = np.abs(np.subtract.outer(x := np.r_[np.arange(9.0), np.arange(9.0) + 30, 70], x))
-    label = rank_by_size(label_components_within(D, 22.5))
+    label = rank_by_size(components_within(D, 22.5))
     np.testing.assert_array_equal(label, [0] * 18 + [1])
-    np.testing.assert_array_equal(rank_by_size(label_components_within(D, 40)), 0)
-    np.testing.assert_array_equal(
-        rank_by_size(label_components_within(D, 2)), [0] * 9 + [1] * 9 + [2]
-    )
+    np.testing.assert_array_equal(rank_by_size(components_within(D, 40)), 0)
+    np.testing.assert_array_equal(rank_by_size(components_within(D, 2)), [0] * 9 + [1] * 9 + [2])
 
 
 def test_nearest_neighbor_affinities_are_those_of_scikit_learn():

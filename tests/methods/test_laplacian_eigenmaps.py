@@ -15,6 +15,8 @@ import lowd
 from case_data import rows_like
 from cases import close, same_bits
 from lowd.errors import DisconnectedGraphWarning
+from lowd.methods.spectral import _kernel_weights, extend
+from lowd.spaces.extension import alone
 from manifolds import roll
 
 # Of few rows, an axis is easily about a few; where that is the subject it is asked for.
@@ -195,29 +197,13 @@ def test_the_map_is_the_eigenvector_equation(normalization):
     """Without being recognized, a training row is where its own row of the graph puts it."""
     X = roll(400)[0]
     model = lowd.LaplacianEigenmaps(2, normalization=normalization, n_neighbors=8).fit(X)
-    exact = model.map_.relation.toward(X, _ops())
-    blind = exact._replace(nearest=None, weights=_without_zero_distance(exact.weights))
-
-    class Blind:
-        def toward(self, Q, ops):  # noqa: ARG002
-            return blind
-
-    import dataclasses
-
-    bare = dataclasses.replace(model.map_, relation=Blind())
-    close(bare(X, _ops()), model.embedding_)
-
-
-def _ops():
-    from lowd.backends import resolve
-
-    return resolve("reference", 1)
-
-
-def _without_zero_distance(W):
-    W = W.tolil()
+    exact = _kernel_weights(model, model.sigma_, False)(X)
+    W = exact.W.tolil()
     W.setdiag(0)
-    return csr_array(W)
+    blind = exact._replace(near=None, W=csr_array(W))
+    placed, degrees = extend(model, X, lambda Q: blind, normalization, False)  # noqa: ARG005
+    close(placed, model.embedding_)
+    close(degrees, model.degrees_)
 
 
 @pytest.mark.parametrize("normalization", NORMALIZATIONS)
@@ -225,7 +211,8 @@ def _without_zero_distance(W):
 def test_the_extension_nearly_meets_training_rows(normalization, rule):
     X = roll(600)[0]
     model = lowd.LaplacianEigenmaps(2, normalization=normalization, map=rule).fit(X)
-    moved = model.map_(X + 1e-6, _ops(), remember=False)
+    with alone():
+        moved = model.transform(X + 1e-6)
     # The row it was moved off is one more neighbor, which "symmetric" feels through the degree.
     bound = 0.08 if normalization == "symmetric" else 0.04
     assert np.abs(moved - model.embedding_).max() < bound * np.abs(model.embedding_).max()
