@@ -268,7 +268,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if size < 1:
                 raise ParameterError(f"{name}={size}: expected a whole number >= 1.", name)
         plan = self._plan(n_samples, n_features, np.dtype(dtype).itemsize)
-        plan["embedding"] = 8 * n_samples * (getattr(self, "n_components", None) or n_features)
+        k = getattr(self, "n_components", None)
+        plan["embedding"] = 8 * n_samples * (k if isinstance(k, int) else n_features)
         return Plan(plan)
 
     def evaluate(
