@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from lowd.core.fit import Context
 from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.spatial import cKDTree
 
 import manifolds
-from lowd.backends import resolve
-
-
-def context(seed=0, n_jobs=None):
-    return Context(resolve("auto", n_jobs), seed, np.dtype(np.float64))
 
 
 def roll(n, seed=0):
