@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from lowd.backends.protocol import Perplexity, Ragged, to_csr
+from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
-
-from lowd.backends import resolve
+from scipy.special import softmax
+from scipy.stats import entropy
 
 
 def exact_axes(X, k):
@@ -23,11 +23,6 @@ def angles(U, V):
     return np.where(cosines > 0.99, sines, np.arccos(np.minimum(cosines, 1)))
 
 
-def symmetrize(ops, affinities, union=None):
-    """Both directions of the edges in one, by a backend."""
-    return to_csr(ops.similarity_graph(affinities, None, union).graph)
-
-
 def divergence(P, Y, kernel):
     """From the definition: over all pairs, or the mean over rows (of P with rows of sum 1)."""
     s = cdist(Y, Y, "sqeuclidean")
@@ -39,20 +34,16 @@ def divergence(P, Y, kernel):
 
 
 def conditional_probabilities(perplexity, X):
-    """p_{j|i} of all pairs with this perplexity, and the precision of each row."""
-    ops = resolve("reference", 1)
+    """p_{j|i} of all pairs with this perplexity, and the precision of each row, by bisection."""
     n = len(X)
-    D = cdist(X, X, "sqeuclidean")
-    off = ~np.eye(n, dtype=bool)
-    p, beta, _ = ops.calibrate_rows(
-        np.arange(0, n * (n - 1) + 1, n - 1), D[off], Perplexity(perplexity)
-    )
-    full = np.zeros((n, n))
-    full[off] = p
+    D, full, beta = cdist(X, X, "sqeuclidean"), np.zeros((n, n)), np.empty(n)
+    for i in range(n):
+        others = np.arange(n) != i
+        s = D[i, others] - D[i, others].min()
+
+        def excess(log_beta, s=s):
+            return entropy(softmax(-np.exp(log_beta) * s)) - np.log(perplexity)
+
+        beta[i] = np.exp(brentq(excess, -30, 30, xtol=1e-14))
+        full[i, others] = softmax(-beta[i] * s)
     return full, beta
-
-
-def ragged(near):
-    """CSR indices of lists of equal length."""
-    m, k = near.shape
-    return Ragged(np.arange(0, m * k + 1, k), near.ravel().astype(np.int32))

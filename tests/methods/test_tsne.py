@@ -5,11 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from lowd.backends.protocol import Ragged
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
@@ -18,8 +16,8 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 import lowd
 from case_data import rows_like
 from cases import fingerprint
-from lowd.backends import resolve
-from lowd.errors import DisconnectedGraphWarning, LongWorkWarning, ParameterError, UnsupportedError
+from lowd import _native
+from lowd.errors import DisconnectedGraphWarning, ParameterError
 from oracles import conditional_probabilities, divergence
 
 
@@ -58,21 +56,6 @@ def test_the_divergence_falls():
     assert found[2] < peer.kl_divergence_ + 0.02
 
 
-def test_a_map_of_space_is_as_good_as_by_all_pairs(monkeypatch):
-    """Small at first, by a fine mesh; large in the end, by a coarse one and near pairs."""
-    X = load_digits().data[:1000]
-    exact = lowd.TSNE(3, max_iter=350).fit(X)
-    assert exact.force_error_ < 1e-5
-    monkeypatch.setattr("lowd.backends.native.kl.MAX_FLOAT32_POINTS", (0, 0, 900))
-    model = lowd.TSNE(3, max_iter=350).fit(X)
-    assert np.ptp(model.embedding_) > 40
-    assert 0 < model.force_error_ < 0.02
-    assert model.kl_divergence_ < exact.kl_divergence_ + 0.02
-    new = model.map_(X[:20] + 1e-6, resolve("auto", None), remember=False)
-    gap = np.linalg.norm(new - model.embedding_[:20], axis=1)
-    assert np.median(gap) < 0.05 * np.ptp(model.embedding_)
-
-
 def test_digits_and_the_digits_that_were_held_out():
     """New points land with their class: within two points of the training map's own accuracy."""
     X, y = load_digits(return_X_y=True)
@@ -91,31 +74,10 @@ def test_neighbors_in_several_clusters_draw_a_new_row_to_the_most_of_them():
     middles = np.array([[3.2, 13.1], [13.1, 33.2], [33.2, 3.1]])
     listed = np.argsort(cdist(middles, Y), axis=1)[:, :20].astype(np.int32).ravel()
     p = np.repeat([0.32, 0.36, 0.32], 20) / 20
-    near = Ragged(np.array([0, 60]), listed)
-    found = resolve("auto", 1).kl_objective("student").optimize_new_points(near, p, Y, None)[0]
-    assert np.linalg.norm(found - middles[1]) < 2
-
-
-def test_the_map_without_its_memory_is_near():
-    """Training rows that are forgotten come back to their neighborhood."""
-    X = load_digits().data[:800]
-    model = lowd.TSNE(max_iter=400).fit(X)
-    bare = model.map_(X[:50] + 1e-6, resolve("auto", 1), remember=False)
-    gap = np.linalg.norm(bare - model.embedding_[:50], axis=1)
-    size = np.abs(model.embedding_).max()
-    assert np.median(gap) < 0.05 * size
-
-
-def test_new_rows_feel_the_late_exaggeration():
-    """Compact clusters take new rows in: forgotten training rows come back as near as without."""
-    X = load_digits().data[:700]
-    model = lowd.TSNE(exaggeration=4, max_iter=400).fit(X)
-    rows, ops = X[:200] + 1e-6, resolve("auto", 1)
-    bare = model.map_(rows, ops, remember=False)
-    gap = np.median(np.linalg.norm(bare - model.embedding_[:200], axis=1))
-    plain = replace(model.map_, exaggeration=1.0)
-    without = plain(rows, ops, remember=False)
-    assert gap < 0.7 * np.median(np.linalg.norm(without - model.embedding_[:200], axis=1))
+    found, mesh = np.empty((1, 2)), (None, [0, 0], [0.0, 0.0], 1.0)
+    lists = np.array([0, 60]), listed, p
+    _native.optimize_new_points(*lists, Y, "student", *mesh, True, found, 1)
+    assert np.linalg.norm(found[0] - middles[1]) < 2
 
 
 def test_a_far_point_is_somewhere_on_the_map():
@@ -157,8 +119,11 @@ def test_rates_are_those_of_the_first_programs():
     model = lowd.TSNE(perplexity=5, max_iter=1, init=start).fit(X)
     assert model.learning_rate_ == 50
     assert model.early_learning_rate_ == pytest.approx(50 / 12)
-    A, R = resolve("reference", 1).kl_objective("student").plan(model.affinity_).forces(start)
-    expected = start - 50 * 1.2 * (A - R)
+    gaps = start[:, None] - start
+    w = 1 / (1 + np.square(gaps).sum(2))
+    np.fill_diagonal(w, 0)
+    forces = ((model.affinity_.toarray() * w - w * w / w.sum())[:, :, None] * gaps).sum(1)
+    expected = start - 50 * 1.2 * forces
     np.testing.assert_allclose(model.embedding_, expected - expected.mean(0), atol=1e-12)
 
 
@@ -205,7 +170,7 @@ def test_ctrl_c_is_raised_and_the_model_is_as_before(method):
     with pytest.raises(KeyboardInterrupt):
         model.fit(rows_like(60), callback=press)
     assert steps[-1] == 60
-    assert not hasattr(model, "map_")
+    assert not hasattr(model, "embedding_")
     model.set_params(max_iter=30).fit(rows_like(40))
     before = fingerprint(model)
     with pytest.raises(KeyboardInterrupt):
@@ -278,21 +243,6 @@ def test_a_graph_of_new_points_embeds_them():
     whole = alone.transform(new)  # the last row has six neighbors, fewer than the perplexity
     for i in range(9):
         np.testing.assert_array_equal(alone.transform(new[[i]])[0], whole[i])
-    twice = KNeighborsTransformer(n_neighbors=30).fit(np.vstack([X, X[:5]]))
-    merged = lowd.TSNE(perplexity=10, max_iter=5, metric="precomputed", init="random")
-    merged.fit(twice.transform(np.vstack([X, X[:5]])))
-    with pytest.raises(UnsupportedError, match="600 distinct ones"):
-        merged.transform(twice.transform(Q))
-
-
-@pytest.mark.parametrize("model", [lowd.TSNE(4), lowd.SNE(2)], ids=["TSNE-4", "SNE"])
-def test_all_pairs_of_many_rows_are_warned_of(model, monkeypatch):
-    X = rows_like(60)
-    model.set_params(perplexity=5, max_iter=30).fit(X)  # few are no matter
-    monkeypatch.setattr("lowd.solvers.kl.LONG_WORK_SECONDS", 60 * 60 * 30 * 0.7e-9)
-    with pytest.warns(LongWorkWarning, match="transform the others"):
-        model.fit(X)
-    lowd.TSNE(3, perplexity=5, max_iter=30).fit(X)  # has a mesh, were there many
 
 
 def _start(X):

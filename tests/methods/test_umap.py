@@ -15,7 +15,6 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsTransformer
 import lowd
 from case_data import rows_like
 from cases import fit, same_bits
-from lowd.backends import resolve
 from lowd.errors import DisconnectedGraphWarning, ParameterError
 
 # Of umap-learn 0.5.12 on digits, the mean of three runs, and what a map may have less.
@@ -78,14 +77,6 @@ def test_rows_of_unequal_noise_are_mapped_to_their_group():
     model = lowd.UMAP().fit(X[train])
     by_map = KNeighborsClassifier(5).fit(model.embedding_, group[train])
     assert by_map.score(model.transform(X[new]), group[new]) > 0.88
-
-
-def test_training_points_are_mapped_near_their_coordinates_without_being_remembered():
-    X = digits()[0]
-    model = fitted_digits()
-    again = model.map_(X, resolve("native", 2), remember=False)
-    gap = np.linalg.norm(again - model.embedding_, axis=1)
-    assert np.median(gap) < 0.01 * np.ptp(model.embedding_)
 
 
 def test_the_map_is_continuous_where_neighbors_change():

@@ -32,8 +32,7 @@ SETTINGS = ((1.0, 1.0), (1.0, 0.5), (1.0, 0.0), (0.5, 1.0), (2.0, 1.0))
 @pytest.fixture(scope="module")
 def peer():
     """What umap-learn 0.5.12 computed (make_umap_learn.py)."""
-    path = Path(__file__).parents[1] / "relations" / "umap_learn.npz"
-    with np.load(path, allow_pickle=False) as kept:
+    with np.load(Path(__file__).with_name("umap_learn.npz"), allow_pickle=False) as kept:
         return dict(kept)
 
 

@@ -8,18 +8,21 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
-from lowd.backends.protocol import Perplexity
-from scipy.sparse import csr_array
 
 import lowd
-from lowd.backends import resolve
-from oracles import symmetrize
+from lowd.spaces import Neighbors, conditional_probabilities, joint_probabilities
 
 many = settings(max_examples=60, deadline=None)
 # Squared distances of one point to its neighbors, of any length and unit; ties in some.
 LISTS = st.tuples(
     st.lists(st.integers(1, 1000), min_size=2, max_size=12), st.sampled_from([1e-9, 1.0, 1e9])
 ).map(lambda drawn: np.sort(np.array(drawn[0], float)) * drawn[1])
+
+
+def near_of(lists):
+    """Lists of points at squared distances."""
+    indptr = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
+    return Neighbors(indptr, np.zeros(indptr[-1], np.int32), np.sqrt(np.concatenate(lists)))
 
 
 def perplexities(p, indptr):
@@ -34,9 +37,7 @@ def test_conditional_probabilities_sum_to_one_and_have_their_perplexity(lists, s
     counts = np.array([len(one) for one in lists])
     indptr = np.concatenate([[0], np.cumsum(counts)])
     target = 1 + share * (counts.min() - 1)
-    p, beta, _ = resolve("auto", 1).calibrate_rows(
-        indptr, np.concatenate(lists), Perplexity(target)
-    )
+    p, beta = conditional_probabilities(near_of(lists), target, np.concatenate(lists))
     assert (p >= 0).all()
     assert (beta >= 0).all()
     np.testing.assert_allclose(np.add.reduceat(p, indptr[:-1]), 1, rtol=1e-12)
@@ -50,7 +51,7 @@ def test_conditional_probabilities_sum_to_one_and_have_their_perplexity(lists, s
 @given(st.lists(LISTS, min_size=1, max_size=6))
 def test_nearer_neighbors_are_more_probable(lists):
     indptr = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
-    p = resolve("auto", 1).calibrate_rows(indptr, np.concatenate(lists), Perplexity(1.5)).affinities
+    p, _ = conditional_probabilities(near_of(lists), 1.5, np.concatenate(lists))
     for begin, end in itertools.pairwise(indptr):
         assert (np.diff(p[begin:end]) <= 1e-15).all()
 
@@ -66,7 +67,9 @@ def test_joint_probabilities_are_symmetric_and_sum_to_one(weights):
     np.fill_diagonal(weights, 0)
     weights[np.arange(n), np.roll(np.arange(n), 1)] += 1  # every row has a neighbor
     rows = weights / weights.sum(1, keepdims=True)
-    P = symmetrize(resolve("auto", 1), csr_array(rows)).toarray()
+    owners, indices = np.nonzero(rows)
+    near = Neighbors.of_entries(n, owners, indices, np.zeros(len(owners)))
+    P = joint_probabilities(near, rows[near.owners, near.indices]).toarray()
     np.testing.assert_array_equal(P, P.T)
     np.testing.assert_allclose(P, (rows + rows.T) / (2 * n), rtol=1e-14)
     assert np.isclose(P.sum(), 1, rtol=1e-12)

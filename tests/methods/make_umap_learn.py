@@ -1,6 +1,6 @@
-"""Record what umap-learn computes on small data, for tests/relations/test_fuzzy_sets.py.
+"""Record what umap-learn computes on small data, for tests/methods/test_umap_sets.py.
 
-Usage: python tests/relations/make_umap_learn.py   (with umap-learn 0.5.12 installed)
+Usage: python tests/methods/make_umap_learn.py   (with umap-learn 0.5.12 installed)
 
 Recorded rather than computed in the tests: numba takes longer to compile than they take in all.
 """
