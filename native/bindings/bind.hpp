@@ -30,14 +30,14 @@ using Array2 = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
 template <class T>
 using Array1 = nb::ndarray<T, nb::ndim<1>, nb::device::cpu>;
 
-// Arrays are never converted: a copy made here would be unexpected, and lost if it were an output.
+// Arrays are never converted: a copy would be unexpected, and would be lost if it were an output.
 inline auto array(const char* name) { return nb::arg(name).noconvert(); }
 
 inline void require(bool holds, const char* what) {
     if (!holds) throw std::invalid_argument(what);
 }
 
-// Kernels number rows and columns by 32 bits; `many` says of what there are `count`.
+// Kernels number rows and columns by 32 bits; `many` names the things of which there are `count`.
 inline void require_numbered(int64_t count, const char* many, int64_t limit = INT32_MAX) {
     if (count > limit)
         throw std::invalid_argument("there are " + std::to_string(count) + " " + many +
@@ -103,7 +103,7 @@ public:
     bool proceed(int64_t done, int64_t total) override {
         gil_.acquire();
         try {
-            // What is called may release the GIL and ask for it again.
+            // The callback may release the GIL and ask for it again.
             outlast_python([&] {
                 if (PyErr_CheckSignals() != 0) throw nb::python_error();
                 if (!poll_.is_none()) poll_(done, total);
@@ -122,7 +122,7 @@ private:
     std::exception_ptr error_;
 };
 
-// work(job) without the GIL.
+// Runs work(job) without the GIL.
 template <class F>
 void run(int threads, nb::handle poll, F work) {
     Gil gil;

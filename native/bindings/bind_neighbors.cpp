@@ -49,7 +49,7 @@ void nearest_of(const Array2<const T>& Q, const Array2<const T>& X, bool among, 
     });
 }
 
-// An index with the number of rows and columns that it was made for.
+// An index, with the number of rows and columns that it was made for.
 template <class T>
 struct BoundIndex {
     NeighborIndex<T> index;
@@ -84,7 +84,7 @@ Matrix<const int32_t> near_groups(const Array2<const int32_t>& near, int64_t cou
     return groups;
 }
 
-// Lists with the sizes that they were made for.
+// Lists, with the sizes that they were made for.
 template <class T>
 struct BoundLists : Turns {
     CandidateLists<T> lists;
@@ -117,7 +117,7 @@ void bind_candidate_lists(nb::module_& m, const char* name) {
             "nn_descent",
             [](Self& self, const Array2<const int32_t>& near, int rounds, int threads,
                nb::handle poll) {
-                require_numbered(self.rows, "rows", INT32_MAX / 2);  // a bit marks directions
+                require_numbered(self.rows, "rows", INT32_MAX / 2);  // one bit marks directions
                 const auto groups = near_groups(near, self.groups);
                 self.take(threads, poll,
                           [&](Job& job) { self.lists.nn_descent(groups, rounds, job); });

@@ -23,7 +23,7 @@ inline PotentialView potential_of(const std::optional<Array1<const float>>& phi,
             spacing};
 }
 
-// phi, nodes, origin and spacing.
+// Returns phi, nodes, origin and spacing.
 inline auto grid_of(PotentialGrid&& grid) {
     auto* const found = new PotentialGrid(std::move(grid));
     const nb::capsule owner(found, [](void* p) noexcept { delete static_cast<PotentialGrid*>(p); });

@@ -22,7 +22,7 @@ inline std::span<const int64_t> indptr_of(const Indptr& indptr, int64_t total) {
     return found;
 }
 
-// Indices below `bound`.
+// All indices must be below `bound`.
 inline Ragged ragged_of(const Indptr& indptr, const Indices& indices, int64_t bound) {
     require_numbered(bound, "points");
     const auto total = int64_t(indices.shape(0));

@@ -82,7 +82,7 @@ auto regression_corners(BoundRegression& self, const Array2<const double>& Y, in
     });
     self.take(threads, poll,
               [&](Job& job) { *found = self.regression.disparity_function(y, job); });
-    // Columns of the records: first, second; disparity.
+    // The columns of the records are first, second and disparity.
     constexpr int64_t WORDS = sizeof(MonotoneRegression::Corner) / sizeof(int32_t);
     using Pairs = nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>;
     using Disparities = nb::ndarray<nb::numpy, double, nb::ndim<1>>;

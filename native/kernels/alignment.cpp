@@ -61,9 +61,10 @@ private:
     std::vector<Buffer<T>> memory_;
 };
 
-// How many eigenvectors each patch takes: all but the s last, s as large as it can be (at least 1)
-// while the tail of the spectrum stays below the median share of the patches: by more than
-// rounding, which would else decide for the patch whose share is the median.
+// How many eigenvectors each patch takes: all but the last s, where s is at least 1 and as large as
+// possible while the tail of the spectrum stays below the median share of the patches. It must be
+// below by more than rounding, which would otherwise decide for the patch whose share is the
+// median.
 template <class T>
 std::vector<int32_t> eigenvectors_taken(Matrix<const T> X, Ragged patches, int k,
                                         Scratch<double>& scratch, Job& job) {
@@ -122,7 +123,8 @@ void alignment_matrix(Matrix<const T> X, Ragged patches, Alignment kind, int k, 
     const auto& kernel = kernels<T>();
     const int64_t n = X.rows, longest = patches.longest(), pairs = int64_t(k) * (k + 1) / 2;
     const bool modified = kind == Alignment::modified, hessian = kind == Alignment::hessian;
-    const double remainder = std::min(reg, 1.0);  // weight of what a quadric does not fit
+    // The weight of the part that a quadric does not fit.
+    const double remainder = std::min(reg, 1.0);
     job.expect((modified ? 2 : 1) * ceil_div(patches.count(), PATCHES_PER_BLOCK) +
                ceil_div(n, PATCHES_PER_BLOCK));
     const int64_t own = patch_scratch(longest, X.cols), wide = round_up(longest, 8);

@@ -21,7 +21,7 @@ public:
           k_(k),
           columns_(blocks_ * PAIR_BLOCK * k, FAR_AWAY),
           z_(size_t(blocks_)) {}
-    // With P: attractive forces are summed as well.
+    // With P, attractive forces are summed as well.
     AllPairs(Ragged P, const double* values, int k) : AllPairs(P.count(), k) {
         const int64_t strip = pair_tiles(0, blocks_);
         p_ = Buffer<T>(blocks_ * strip * TILE, T(0));
@@ -29,7 +29,7 @@ public:
             for (int64_t e = P.indptr[size_t(i)]; e < P.indptr[size_t(i) + 1]; e++) {
                 const int64_t j = P.indices[size_t(e)], block = i / PAIR_BLOCK;
                 const int64_t t = (j / PAIR_BLOCK - block + blocks_) % blocks_;
-                if (t < pair_tiles(block, blocks_))  // else the other block has this pair
+                if (t < pair_tiles(block, blocks_))  // otherwise the other block has this pair
                     p_[(block * strip + t) * TILE + i % PAIR_BLOCK * PAIR_BLOCK + j % PAIR_BLOCK] +=
                         T(values[e]);
             }
@@ -86,7 +86,8 @@ public:
 private:
     static constexpr int64_t TILE = PAIR_BLOCK * PAIR_BLOCK;
     static constexpr T FAR_AWAY = sizeof(T) == 8 ? T(1e30) : T(1e18);  // no force comes from there
-    static constexpr int64_t MIN_PARALLEL_PAIRS = 1 << 17;  // fewer are done before a thread wakes
+    // Fewer pairs are done before a thread wakes.
+    static constexpr int64_t MIN_PARALLEL_PAIRS = 1 << 17;
 
     template <class F>
     void for_each_block(F&& body, Job& job, int64_t min_pairs) {

@@ -12,7 +12,7 @@ inline void weights_by_spectrum(PatchWorkspace& b, double shift) {
             const double* const v = b.vectors + l * b.ldp;
             add(-dot(w, v, b.ldp), v, w, b.ldp);
         }
-        if (dot(w, w, b.ldp) > 1e-12 * p) return;  // these reconstruct without error
+        if (dot(w, w, b.ldp) > 1e-12 * p) return;  // the weights reconstruct without error
         clear(w, b.ldp);
     }
     for (int l = 0; l < (shift == 0 ? rank : p); l++) {
@@ -41,7 +41,7 @@ inline bool weights_by_cholesky(PatchWorkspace& b, double shift, double least) {
             const int64_t at = i / ALIGNMENT * ALIGNMENT;
             add(-row[i], row + at, C + i * b.ldp + at, b.ldp - at);
         }
-        // forward substitution: w holds the known part of the right-hand side
+        // Forward substitution: w holds the known part of the right-hand side.
         w[j] = (1 - w[j]) / row[j];
         const double known = w[j];
         for (int i = j + 1; i < p; i++) w[i] += known * row[i];
@@ -55,7 +55,7 @@ inline bool weights_by_cholesky(PatchWorkspace& b, double shift, double least) {
     return true;
 }
 
-// From the rows of the workspace, which are differences from the point to reconstruct.
+// The rows of the workspace are differences from the point to reconstruct.
 inline void solve_weights(PatchWorkspace& b, double reg) {
     const int p = b.size;
     row_products(b);

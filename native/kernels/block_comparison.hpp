@@ -14,7 +14,7 @@
 
 namespace lowd::search {
 
-// The workspace of one thread.
+// The workspace of a thread.
 struct Workspace {
     std::vector<uint32_t> pairs = std::vector<uint32_t>(size_t(P) * BLOCK);
     std::vector<double> square = std::vector<double>(size_t(P) * BLOCK);
@@ -38,7 +38,7 @@ template <class T>
 struct Side {
     const OriginalRows<T>& X;
     const PackedRows& rows;
-    NeighborLists* lists;  // null: these rows need no neighbors
+    NeighborLists* lists;  // null if these rows need no neighbors
 };
 
 template <class T>
@@ -47,17 +47,18 @@ public:
     BlockComparison(const FilterBounds& bounds, Side<T> a, Side<T> b, bool refined)
         : bounds_(bounds), a_(a), b_(b), same_(&a.rows == &b.rows), refined_(refined) {}
 
-    // Do bounding boxes prune all pairs of two blocks?
+    // Whether bounding boxes prune all pairs of two blocks.
     bool is_pruned(int64_t i, int64_t j) const {
         const float limit =
             std::max(a_.lists->block_limit(i), b_.lists ? b_.lists->block_limit(j) : -1);
         return block_gap(a_.rows, i, b_.rows, j) > limit;
     }
 
-    // `panels`: those of block j that each panel of block i is compared with.
+    // `panels` holds those of block j that each panel of block i is compared with.
     void compare(int64_t i, int64_t j, const Masks& panels, const Schedule& schedule,
                  Workspace& space) const {
-        if (same_ && i == j) {  // each pair once; a panel with itself first: then all have limits
+        // Each pair once; a panel meets itself first, so that all have limits.
+        if (same_ && i == j) {
             for (int apart = 0; apart < PANELS; apart++)
                 for (int p = 0; p + apart < PANELS; p++)
                     strip(i, p, j, 1u << (p + apart), schedule, space);
@@ -115,7 +116,7 @@ private:
         side.lists->update_block_limit(block);
     }
 
-    // Panel p of block i against panels of block j, with the present limits.
+    // Compares panel p of block i with panels of block j, using the present limits.
     Strip make_strip(int64_t i, int p, int64_t j, uint32_t panels, const Schedule& schedule,
                      Workspace& space) const {
         const int64_t row = i * BLOCK + p * P, col = j * BLOCK, m = bounds_.features;

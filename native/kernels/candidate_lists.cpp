@@ -200,7 +200,8 @@ void CandidateLists<T>::nn_descent(Matrix<const int32_t> near, int rounds, Job& 
     const auto& p = parts_;
     const PackedRows& rows = *p.rows;
     NeighborLists& lists = *lists_;
-    constexpr double MIN_INSERTED = 0.03;  // of the entries; the next round would find less
+    // Share of entries inserted; below it the next round would find less.
+    constexpr double MIN_INSERTED = 0.03;
     const PairFilter<T> filter{p.bounds, *p.originals, rows, p.refined};
     const ComparedGroups compared(near);
     NeighborGraph graph(rows, lists.k(), job);
@@ -233,8 +234,8 @@ void CandidateLists<T>::nn_descent(Matrix<const int32_t> near, int rounds, Job& 
                         (*p.originals)[r], (*p.originals)[c], p.X.cols, lists.metric().unit,
                         std::numeric_limits<double>::infinity());
                     if (!lists.insert(r, lists.metric().distance(square), rows.order[c])) continue;
-                    // The neighbors of an inserted row are candidates at once: two rounds find more
-                    // than four without.
+                    // The neighbors of an inserted row become candidates at once: two rounds find
+                    // more than four would find without this.
                     graph.neighbors(c, mask, seen, add);
                     inserted[size_t(b)]++;
                 }

@@ -12,7 +12,7 @@ namespace lowd::search {
 
 struct Schedule {
     int checks = 0;
-    std::array<int, MAX_CHECKS> step{};  // of the ladder
+    std::array<int, MAX_CHECKS> step{};  // steps of the ladder
 };
 
 // How many tiles and pairs of a sample survive each step of the ladder.
@@ -28,9 +28,9 @@ inline int tiles_of(int group) {
     return group == 1 ? 1 : P / search_kernels().tile_rows * (P / search_kernels().tile_columns);
 }
 
-// The check points that cost least on the sample. Costs are in cycles: a tile costs tile_rows x 2
-// vectors of multiply-adds per feature; a check about as much as three features, and of single
-// rows, whose sums are stored there, as eight.
+// Finds the check points that cost least on the sample. Costs are in cycles: a tile costs tile_rows
+// x 2 vectors of multiply-adds per feature; a check costs about as much as three features, or as
+// eight for single rows, whose sums are stored there.
 inline Schedule cheapest_schedule(const FilterBounds& bounds, const SurvivorCounts& counts,
                                   int group, bool refined) {
     const int steps = int(bounds.ladder.size());
@@ -38,7 +38,8 @@ inline Schedule cheapest_schedule(const FilterBounds& bounds, const SurvivorCoun
                  check = group == 1 ? 16.0 : tile_rows(group) * 6.0,
                  exact = 60 + 0.4 * double(bounds.cols),
                  refine = 30 + 0.12 * double(bounds.features);
-    std::array<double, MAX_CHECKS + 1> cost_to{};  // [s + 1]: cost of all before surviving step s
+    // [s + 1]: the cost of everything before surviving step s.
+    std::array<double, MAX_CHECKS + 1> cost_to{};
     std::array<int, MAX_CHECKS + 1> from{};
     double best = HUGE_VAL;
     int last = steps - 1;

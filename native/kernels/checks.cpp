@@ -10,7 +10,7 @@
 
 namespace lowd {
 
-constexpr int64_t BLOCK_ENTRIES = 1 << 17;  // that a thread takes at a time
+constexpr int64_t BLOCK_ENTRIES = 1 << 17;  // entries that a thread takes at a time
 
 template <class T>
 Position find_nonfinite(Matrix<const T> X, Job& job) {

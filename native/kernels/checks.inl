@@ -30,7 +30,8 @@ Extremes<T> symmetry(const T* a, const T* b, int64_t stride, int rows, int cols)
     for (int i = 0; i < rows; i += W<T>)
         for (int j = 0; j < cols; j += W<T>) {
             const int m = least(W<T>, rows - i), n = least(W<T>, cols - j);
-            // The same entries of the next block: runs are too short for the hardware prefetcher.
+            // The same entries of the next block are fetched: runs are too short for the hardware
+            // prefetcher.
             for (int k = 0; k < W<T>; k++) {
                 __builtin_prefetch(a + (i + k) * stride + cols + j, 0, 2);
                 __builtin_prefetch(b + (cols + j + k) * stride + i, 0, 2);
@@ -41,7 +42,7 @@ Extremes<T> symmetry(const T* a, const T* b, int64_t stride, int rows, int cols)
                     v[k] = load(b + (j + k) * stride + i);
                     inspect(v[k]);
                 }
-            } else {  // lanes outside the matrix repeat an entry: they change nothing
+            } else {  // lanes outside the matrix repeat an entry, so that they change nothing
                 for (int k = 0; k < W<T>; k++) {
                     u[k] = v[k] = spread(a[i * stride + j]);
                     if (k < m)

@@ -15,7 +15,7 @@ namespace lowd::search {
 // need not be compared again.
 class ComparedGroups {
 public:
-    // `near` as it was joined: a group in the list of another, or the other in its own.
+    // `near` is the graph by which they were joined: one group is in the list of the other.
     explicit ComparedGroups(Matrix<const int32_t> near) : groups_(near.rows) {
         first_.assign(size_t(groups_ + 2), 0);  // begins move to ends while they are used
         const auto each = [&](auto&& body) {
@@ -53,7 +53,7 @@ public:
                 const uint64_t bit = uint64_t(1) << other % 64;
                 word = (word & ~bit) | (to & bit);
             };
-            const int64_t block = group / PANELS;  // is compared with itself
+            const int64_t block = group / PANELS;  // the block is compared with itself
             for (int64_t g = block * PANELS; g < std::min((block + 1) * PANELS, all_.groups_); g++)
                 set(g);
             for (int64_t e = all_.first_[size_t(group)]; e < all_.first_[size_t(group) + 1]; e++)

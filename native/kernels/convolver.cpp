@@ -64,7 +64,7 @@ void Convolver::operator()(const float* in, float* out, Job& job) const {
         kernel.convolve_line(plan, kernel_.get(), in, out, scratch[0]);
         return;
     }
-    // The slowest axis first: of a real grid half of the spectrum suffices.
+    // The slowest axis comes first: half of the spectrum of a real grid is enough.
     const int64_t wide = 2 * kernel.lanes, apart = k_ == 3 ? rows() * stride_ : stride_;
     job.parallel(apart / wide, [&](int64_t b, int worker) {
         kernel.fft_columns(plan, in + b * wide, apart, re_.get() + b * wide, im_.get() + b * wide,

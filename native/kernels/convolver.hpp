@@ -29,7 +29,7 @@ public:
     int size() const { return size_; }
     int half() const { return half_; }
     int64_t stride() const { return stride_; }
-    int64_t rows() const { return k_ >= 2 ? half_ : 1; }  // of a plane
+    int64_t rows() const { return k_ >= 2 ? half_ : 1; }  // lines of a plane
     int64_t planes() const { return k_ == 3 ? half_ : 1; }
     int64_t cells() const { return planes() * rows() * stride_; }
 
@@ -40,7 +40,7 @@ private:
     void convolve_plane(int64_t plane, float* re, float* im, float* tall, float* scratch) const;
 
     int k_ = 0, size_ = 0, half_ = 0;
-    int64_t stride_ = 0, lines_ = 0;  // lines_: those of the spectrum that are adjacent in kernel_
+    int64_t stride_ = 0, lines_ = 0;  // lines_: the adjacent lines of the spectrum in kernel_
     std::shared_ptr<TwiddleTable<float>> twiddles_;
     Buffer<float> kernel_, re_, im_;
 };

@@ -1,4 +1,4 @@
-// Counter-based random numbers: a function of a key and an index, and nothing else.
+// Counter-based random numbers: a function of a key and an index alone.
 #pragma once
 
 #include <cstdint>

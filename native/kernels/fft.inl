@@ -75,7 +75,7 @@ inline INLINE void fft_pass(const FftPlan<T>& plan, int length, int apart, const
         fft_radix<R, PADDED>(a);
     };
     for (int q = 0; q < apart;
-         q++) {  // p = 0, where the twiddle factors are 1: all of the last pass
+         q++) {  // p = 0, where the twiddle factors are 1: all parts of the last pass
         Complex<T> a[R] = {};
         read(from + q, a);
 #pragma GCC unroll 8

@@ -36,7 +36,7 @@ struct FilterBounds {
             if (c < m) ladder.push_back(c);
         ladder.push_back(int(m));
     }
-    // The squared norm of z is known to that times |x|^2.
+    // The relative error up to which the squared norm of z is known.
     double head_error() const { return 2 * error * (1 + error) + error * error + 1e-12; }
     double half(double norm) const { return 0.5 * norm * (1 - 2 * product - 1e-12); }
     double tail(double norm, double head) const {
@@ -63,7 +63,7 @@ struct FilterBounds {
     }
 
 private:
-    double tiny() const { return double(features) * 0x1p-140; }  // squares that underflow
+    double tiny() const { return double(features) * 0x1p-140; }  // bounds squares that underflow
 };
 
 // Products lose digits of close pairs, differences cost twice as much: are the nearest rows of a

@@ -20,23 +20,26 @@ namespace lowd {
 
 namespace {
 
-constexpr double MAX_FACTOR = 1e30;  // of a rate or a strength, so that float32 holds it
+constexpr double MAX_FACTOR = 1e30;  // largest rate or strength that float32 holds safely
 constexpr int SORT_INTERVAL = 50;
-constexpr int64_t MAX_SERIAL_POINTS = 1 << 11;  // threads would wait longer than they work
-// Distance of nodes in square roots of the softening, which rounds off the kernel: 0.15 for a
-// softening of 0.02. Forces have errors of 1 to 3 %. Few points have few that repel them, and
-// errors average out less: theirs are 0.1 apart, which takes little time. Of very many most are so
-// near to each other that the finest part of the kernel counts: a million had 10 % errors at 0.15.
+// With fewer points threads would wait longer than they work.
+constexpr int64_t MAX_SERIAL_POINTS = 1 << 11;
+// Distance of nodes in units of the root of the softening, which rounds off the kernel: 0.15 for a
+// softening of 0.02 gives errors of 1 to 3 % in the forces. A few points are repelled by few
+// others, so that errors average out less: their nodes are 0.1 apart, which takes little time. Most
+// of a great many points are so near to each other that the finest part of the kernel counts: at
+// 0.15, a million points had errors of 10 %.
 double spacing_of(int64_t n) {
     constexpr int64_t MAX_FINE_POINTS = 5000, MIN_DENSE_POINTS = 200000;
     return n <= MAX_FINE_POINTS ? 0.7071 : n < MIN_DENSE_POINTS ? 1.0607 : 0.5303;
 }
 // Wider embeddings are sampled: coarser nodes would not resolve the kernel.
 constexpr double MAX_SPAN_NODES = 1000;
-// Noise falls with samples, recall grows: .334, .344, .349 with 32, 64, 128 of 10000 points.
+// Noise falls with the number of samples, and recall grows: .334, .344, .349 with 32, 64, 128 for
+// 10000 points.
 constexpr int64_t SAMPLES = 64;
 constexpr int64_t POINTS_PER_SAMPLING = 128;
-constexpr int64_t LOSS_SAMPLES = 16;  // of each point
+constexpr int64_t LOSS_SAMPLES = 16;  // samples for each point
 
 class Float32Layout final : public Layout {
 public:
@@ -81,7 +84,7 @@ public:
                 moved = iterate(now, job);
                 continue;
             }
-            job.parallel(1, [&](int64_t, int) {  // which also lets the caller cancel
+            job.parallel(1, [&](int64_t, int) {  // also lets the caller cancel
                 Job alone(1);
                 moved = iterate(now, alone);
             });
@@ -199,7 +202,7 @@ private:
         return std::accumulate(sums.begin(), sums.end(), 0.0);
     }
 
-    // Of the points in slots first .. last - 1.
+    // Handles the points in slots first .. last - 1.
     double step(int64_t first, int64_t last, const Strengths& now, float* force) {
         double moved = 0;
         for (int64_t i = first; i < last; i += POINTS_PER_STEP) {
@@ -223,7 +226,7 @@ private:
     void prepare_repulsion(Job& job) {
         on_grid_ = is_on_grid();
         if (on_grid_) return mesh_->update(y_.data(), points_.boxes(), job);
-        // Points of a block are strided: if they were neighbors, they would move as one body.
+        // The points of a block are strided: neighbors would move as one body.
         const int64_t blocks = std::max<int64_t>(n_ / POINTS_PER_SAMPLING, 1);
         sampled_.assign(y_.size(), 0.0f);
         std::vector<RepellingColumns<float>> scratch(size_t(job.threads()), {SAMPLES, k_});
@@ -238,7 +241,7 @@ private:
         });
     }
 
-    // f += strength R of points.
+    // f += strength times R, for some points.
     void repel(int64_t first, int64_t last, float strength, float* f) const {
         if (on_grid_)
             return mesh_->add_gradient(y_.data(), first, last - first,
@@ -270,8 +273,8 @@ private:
     ForceLaw law_;
     uint64_t key_;
     RepulsionPotential potential_;
-    double spacing_;  // of the grid's nodes
-    PackedGraph edges_;  // of P
+    double spacing_;  // distance of the grid's nodes
+    PackedGraph edges_;  // the edges of P
     std::vector<float> y_, next_, velocity_, sampled_;
     bool on_grid_ = false;
     std::optional<LayoutDensity> density_;

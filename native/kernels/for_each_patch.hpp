@@ -8,7 +8,7 @@
 
 namespace lowd {
 
-constexpr int64_t PATCHES_PER_BLOCK = 128;  // or rows
+constexpr int64_t PATCHES_PER_BLOCK = 128;  // patches or rows
 
 // body(i, worker) for every i < count.
 template <class F>

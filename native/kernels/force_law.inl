@@ -3,7 +3,7 @@
 // x^e for normal x > 0, within 3e-6; powers beyond 2^-60 .. 2^60 are those.
 inline INLINE Vec<float> pow(Vec<float> x, float e) {
     using I = typename Simd<float>::I;
-    constexpr float MAX_EXPONENT = 60, ROUND = 0x1.8p23f;  // which added leaves whole numbers
+    constexpr float MAX_EXPONENT = 60, ROUND = 0x1.8p23f;  // adding ROUND leaves whole numbers
     const I bits = (I)x, n = (bits - 0x3f3504f3) >> 23;  // x = 2^n m, m in [sqrt(1/2), sqrt(2))
     const Vec<float> t = (Vec<float>)(bits - (n << 23)) - 1.0f;
     // log2(m) / t, within 3e-7 of log2(m)
@@ -29,9 +29,9 @@ inline INLINE Vec<float> pow(Vec<float> x, float e) {
 // A force law in the type of the coordinates.
 template <class T>
 struct Law {
-    // So that no quotient is NaN.
+    // Limits that keep quotients from being NaN.
     static constexpr T MIN_SQUARE = T(1e-12), MAX_SQUARE = T(sizeof(T) == 4 ? 1e12 : 1e60);
-    static constexpr double MAX_ODDS = 1e200;  // those of float32 are bounded by its power
+    static constexpr double MAX_ODDS = 1e200;  // in float32 they are bounded by the largest power
     T a, b, softening;
 
     explicit INLINE Law(const ForceLaw& law)

@@ -4,7 +4,7 @@
 // be null). y: a column of `stride` entries per dimension, padded by points far out.
 void pair_sums(const double* y, int64_t stride, int k, bool heavy, const double* scale, int64_t i,
                double* z, double* r) {
-    constexpr int MAX_IN_REGISTERS = 4;  // dimensions
+    constexpr int MAX_IN_REGISTERS = 4;  // dimensions up to which sums stay in registers
     Wide sum = {}, force[MAX_IN_REGISTERS] = {};
     const auto weight = [&](int64_t j) INLINE {
         Wide s = {};

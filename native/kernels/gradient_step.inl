@@ -1,9 +1,9 @@
 // One step of gradient descent with momentum and gains.
 
-constexpr int MAX_STEP = 5;  // of a point
+constexpr int MAX_STEP = 5;  // longest step of a point
 template <class T>
 inline INLINE Vec<T> velocity_of(Vec<T> force, Vec<T> velocity, Vec<T>& gain, T momentum, T rate) {
-    constexpr T MAX_VELOCITY = T(1e15);  // whose square is finite
+    constexpr T MAX_VELOCITY = T(1e15);  // its square is finite
     gain = larger(force * velocity <= T(0) ? gain + T(0.2) : gain * T(0.8), spread(T(0.01)));
     const Vec<T> v = momentum * velocity - rate * gain * force;
     return larger(smaller(v, spread(MAX_VELOCITY)), spread(-MAX_VELOCITY));

@@ -55,7 +55,7 @@ private:
     struct Part {
         int64_t begin = 0, end = 0, sources = 0;
     };
-    static constexpr int MAX_LEVELS = 40;  // one node may be many sources
+    static constexpr int MAX_LEVELS = 40;  // deep enough even if one node is many sources
 
     // A part that must be cut gets the next number.
     void keep(const Part& part) {
@@ -67,7 +67,8 @@ private:
 
     std::array<Part, 2> cut(const Part& part, int32_t name, int level) {
         breadth_first_part(part, name, 2 * level);
-        std::swap(nodes_[size_t(part.begin)], nodes_[size_t(part.end - 1)]);  // a distant one first
+        // A distant node comes first.
+        std::swap(nodes_[size_t(part.begin)], nodes_[size_t(part.end - 1)]);
         breadth_first_part(part, name, 2 * level + 1);
         // The middle, but whole groups of sources on the left.
         const int64_t half = round_up(ceil_div(part.sources, 2), most_);

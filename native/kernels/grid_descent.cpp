@@ -16,9 +16,10 @@ namespace lowd {
 
 namespace {
 
-constexpr int64_t MAX_SERIAL_POINTS = 1 << 14;  // threads would wait longer than they work
-constexpr double MAX_FACTOR = 1e30;  // of a rate or an exaggeration, so that float32 holds it
-// Steps between two sortings, and at least.
+// With fewer points threads would wait longer than they work.
+constexpr int64_t MAX_SERIAL_POINTS = 1 << 14;
+constexpr double MAX_FACTOR = 1e30;  // largest rate or exaggeration that float32 holds safely
+// Steps between two sortings, and the smallest number of them.
 constexpr int SORT_INTERVAL = 100, MIN_SORT_INTERVAL = 10;
 
 class GridDescent final : public Descent {
@@ -50,7 +51,7 @@ public:
             if (age_ >= SORT_INTERVAL || (age_ >= MIN_SORT_INTERVAL && mesh_.is_sprawling()))
                 sort_points(job);
             const double z = repulsion(job);
-            // Most of the work: with small parts no thread waits long for the last one.
+            // This is most of the work: with small parts no thread waits long for the last one.
             const int64_t parts = 4 * points_.chunks();
             std::vector<double> sums(static_cast<size_t>(parts));
             job.parallel(parts, [&](int64_t p, int) {
@@ -93,7 +94,7 @@ public:
     }
 
 private:
-    // Of the points in slots first .. last - 1.
+    // Handles the points in slots first .. last - 1.
     double step(int64_t first, int64_t last, float exaggeration, float repulsion_scale,
                 float momentum, float rate) {
         constexpr int64_t POINTS_PER_STEP = 256;
@@ -113,7 +114,7 @@ private:
 
     // Prepares `repel`: by the grid, or pair by pair. Returns Z.
     double repulsion(Job& job) {
-        // Of points that are all far apart Z is less than its rounding.
+        // If all points are far apart, Z is smaller than its rounding.
         const double least_z = 1e-6 * double(n_);
         if (pairs_) {
             pair_forces_.resize(y_.size());

@@ -15,7 +15,7 @@ inline INLINE uint32_t bits_of(Whole lanes) {
 #endif
 }
 
-// Lane l = v[l - 1], and lane 0 stays.
+// Shifts by one lane: lane l = v[l - 1], and lane 0 stays.
 template <class V, size_t... L>
 inline INLINE V shift_lanes(V v, std::index_sequence<L...>) {
     return shuffle<int(L ? L - 1 : 0)...>(v, v);

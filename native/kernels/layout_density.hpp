@@ -67,7 +67,7 @@ public:
         });
     }
 
-    // f += the term of points first .. last - 1.
+    // f += the density term of points first .. last - 1.
     void add(const PackedView& graph, const float* y, int k, int width, int64_t first, int64_t last,
              float* f) const {
         level().layout.density(law_, graph, y, k, width, factors_.data(), strength_.data(), first,
@@ -78,7 +78,7 @@ private:
     ForceLaw law_;
     std::vector<double> radii_, degrees_;
     double variance_shift_, mean_degree_;
-    std::vector<DensityFactors> factors_;  // by slots
+    std::vector<DensityFactors> factors_;  // ordered by slots
     std::vector<float> strength_;
 };
 

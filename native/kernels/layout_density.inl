@@ -4,7 +4,7 @@
 // is w_i dr_i + w_j dr_j, dr_i = phi ((1 - b (1 - phi)) exp(-r_i) + a b s^(b - 1) phi) / sum phi.
 // The force of each edge is limited.
 
-// Padding has the weight 0 and is no edge.
+// Padding has weight 0 and is not an edge.
 template <int K>
 inline INLINE void density_sums_in(const ForceLaw& given, const PackedView& graph, const float* y,
                                    int k, int64_t first, int64_t last, float* squares,
@@ -57,7 +57,7 @@ inline INLINE void density_in(const ForceLaw& given, const PackedView& graph, co
                 const Vec<float> force =
                     -strength[i] * phi *
                     (inner * (mine.by_square + by_square) + slope * (mine.by_slope + by_slope));
-                const Vec<float> most =  // 0 of padding
+                const Vec<float> most =  // 0 for padding
                     float(MAX_DENSITY_FORCE) * weight * reciprocal<float>(roots_of<float>(s));
                 return larger(smaller(force, most), -most);
             });

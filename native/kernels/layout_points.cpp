@@ -14,7 +14,7 @@ namespace lowd {
 
 namespace {
 
-// POINTS_PER_SUM at a time in T, then in float64.
+// Sums POINTS_PER_SUM terms at a time in T, then in float64.
 template <class T>
 void sum_repulsion(Matrix<const double> Y, const ForceLaw& law, std::span<const int64_t> rows,
                    Matrix<double> out, Job& job) {

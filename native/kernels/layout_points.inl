@@ -65,7 +65,7 @@ template <int K>
 void layout_point_in(const FixedLayout& fixed, const int32_t* near, const double* p, int64_t count,
                      double* y, double* work) {
     constexpr double MAX_STEP_LENGTH = 1;
-    // Less where the force rises faster than the distance.
+    // The step is shorter where the force rises faster than the distance.
     const double share = fixed.share / (fixed.law.b > 1 ? 2 * fixed.law.b - 1 : 1);
     const Law<double> law(fixed.law);
     const int k = K ? K : fixed.k;

@@ -3,7 +3,7 @@
 constexpr float MAX_LAYOUT_STEP = 4;
 template <class V>
 inline INLINE V layout_velocity(V velocity, V force, float momentum, float rate) {
-    constexpr float MAX_VELOCITY = 1e15f;  // whose square is finite
+    constexpr float MAX_VELOCITY = 1e15f;  // its square is finite
     const V v = momentum * velocity + rate * force;
     return larger(smaller(v, MAX_VELOCITY - V{}), -MAX_VELOCITY - V{});
 }

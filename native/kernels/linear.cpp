@@ -13,7 +13,7 @@ template <class T>
 void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const double* bias,
              Matrix<T> out, Job& job) {
     constexpr int P = PANEL<T>;
-    constexpr int64_t MAX_UNPACKED_ROWS = 4;  // for so few rows packing W takes longer
+    constexpr int64_t MAX_UNPACKED_ROWS = 4;  // for this few rows packing W takes longer
     const auto& kernel = kernels<T>();
     const int64_t n = X.rows, d = X.cols, k = W.cols, ld = round_up(d, PANEL<T>);
     const int tail = kernel.tail_columns(k);

@@ -14,7 +14,8 @@ void matmul(const T* a, int64_t stride, int rows, int64_t cols, bool half_square
 // Features per visit: their part of one panel of W (16 KB) stays in L1.
 constexpr int PROJECT_COLUMNS = 128;
 template <class T>
-constexpr int PROJECT_LD = PROJECT_COLUMNS + 64 / int(sizeof(T));  // rows do not share cache sets
+// Keeps rows from sharing cache sets.
+constexpr int PROJECT_LD = PROJECT_COLUMNS + 64 / int(sizeof(T));
 
 // Whole vectors of columns go to panels; a short remainder is cheaper with vectors along the
 // features.
@@ -39,7 +40,7 @@ inline INLINE void project_micro(const T* a, const T* b, int count, bool first, 
     if constexpr (FETCH) {
         constexpr int FEATURES_PER_PREFETCH = LINE<T> / MR;
         for (int i = 0; i < MR; i++)
-            // The ends: rows are not aligned.
+            // At the ends rows are not aligned.
             for (int l = LINE<T> - 1; l < count && k + FEATURES_PER_PREFETCH <= count;
                  l += LINE<T>, k += FEATURES_PER_PREFETCH) {
                 __builtin_prefetch(next + i * stride + l, 0, 2);

@@ -15,8 +15,9 @@ namespace lowd {
 
 namespace {
 
-constexpr double MIN_SHARE_OF_MEAN = 1e-3;  // of sigma: lists of equal distances have no root
-constexpr double MIN_FRACTION = 1e-5;  // of the connectivity, to be interpolated
+// Smallest sigma as a share of the mean: lists of equal distances have no root.
+constexpr double MIN_SHARE_OF_MEAN = 1e-3;
+constexpr double MIN_FRACTION = 1e-5;  // smaller fractions of the connectivity are not interpolated
 constexpr int64_t ROWS_PER_BLOCK = 256;
 
 // The distance of the neighbor number `connectivity` of those at a positive distance.
@@ -68,7 +69,7 @@ void fuzzy_memberships(std::span<const int64_t> indptr, const double* distances,
                                     : std::numeric_limits<double>::infinity();
             const double own_mean =
                 std::accumulate(row.begin(), row.end(), 0.0) / double(count + 1);
-            // A power of two near the distances: the same numbers as from 1, for any unit.
+            // A power of two near the distances gives the same numbers as 1 would, for any unit.
             const double start = own_mean > 0 ? std::exp2(std::floor(std::log2(own_mean))) : 1;
             const double found =
                 level().layout.bandwidth(gaps, count, std::log2(double(count + 1)), start);

@@ -26,4 +26,4 @@ inline INLINE void micro(const T* a, const T* b, int64_t count, Vec<T> (&sum)[M]
     }
 }
 
-constexpr int SUM_ROWS = 256;  // products summed in T before they go to float64
+constexpr int SUM_ROWS = 256;  // products summed in T before they are added to float64

@@ -74,7 +74,7 @@ void scatter(Matrix<const T> X, const double* weights, const double* mean, doubl
     const int64_t slabs = d <= 256 ? std::clamp<int64_t>(n / 4096, 1, 64) : 1;
     const int64_t slab = round_up(ceil_div(std::max<int64_t>(n, 1), slabs), PACK),
                   chunk = std::min<int64_t>(slab, d <= 256 ? 256 : 1024);
-    const int64_t stride = chunk * P + P;  // one line more: panels do not share cache sets
+    const int64_t stride = chunk * P + P;  // one line more, so that panels do not share cache sets
     Buffer<double> sums(slabs * count * AREA, 0.0);
     job.expect(ceil_div(n, chunk) * count);
     job.parallel(

@@ -165,7 +165,7 @@ double scatter_matmul(const T* x, int64_t stride, int rows, int64_t cols, Shift<
     double* const squares = z + int64_t(groups) * rows * GROUP;
     for (int r = 0; r < rows; r++) {
         squares[r] = 0;
-        // Beyond the features.
+        // Entries beyond the features.
         for (int64_t k = cols / LINE<T> * LINE<T>; k < ld; k += W<T>)
             store(block.at(r, k), Vec<T>{});
     }

@@ -12,7 +12,7 @@ namespace lowd {
 
 namespace {
 
-constexpr int64_t PART_SIZE = 4096;  // pairs whose distances and sums stay in the caches of a core
+constexpr int64_t PART_SIZE = 4096;  // pairs whose distances and sums stay in a core's caches
 
 // Coordinates in the layout of the kernels.
 Buffer<double> padded_rows(Matrix<const double> Y) {
@@ -37,7 +37,7 @@ struct TiedPair {
 
 }  // namespace
 
-// The workspace of a worker for one part.
+// A worker's scratch memory for one part.
 struct MonotoneRegression::Workspace {
     std::vector<double> distances, sums, weights, scratch;
     std::vector<int64_t> ends;
@@ -54,7 +54,7 @@ void MonotoneRegression::split_into_parts() {
     pooled_.resize(edges_.size() - 1);
 }
 
-// Tied pairs are mostly in order, as the last step left them: insertion sort, until that takes too
+// Tied pairs are mostly in order since the last step, so insertion sort is used until it takes too
 // long.
 void MonotoneRegression::sort_ties(int64_t begin, int64_t end, double* distances,
                                    Workspace& space) {
@@ -124,7 +124,7 @@ void MonotoneRegression::pool(int64_t part, const double* y, int k, Workspace& s
     for (Pool& one : to) one.end = weights ? space.ends[size_t(one.end - 1)] : begin + one.end;
 }
 
-// Parts are pooled on their own, then their pools together: the same fit.
+// Parts are pooled on their own, then their pools together, which gives the same fit.
 std::vector<DisparityRun> MonotoneRegression::fit(const Buffer<double>& y, int k, Job& job) {
     std::vector<Workspace> spaces(static_cast<size_t>(job.threads()));
     job.parallel(
@@ -159,7 +159,7 @@ Stress MonotoneRegression::step(Matrix<const double> Y, Matrix<double> moved, Jo
                   width = round_up(n * row, 8);
     const Buffer<double> y = padded_rows(Y);
     const std::vector<DisparityRun> runs = fit(y, k, job);
-    // As many blocks as memory allows: each has its own sums.
+    // There are as many blocks as memory allows, since each has its own sums.
     const int64_t blocks = std::clamp<int64_t>(count / (4 * width), 1, 32);
     const Buffer<double> sums(blocks * width);
     std::vector<double> totals(size_t(3 * blocks));

@@ -87,7 +87,7 @@ inline INLINE int64_t pools_in(const double* sums, const double* weights, int64_
         coarse.add(pool(i, least(i + COARSE_STEP, count)));
     Wide ramp;
     for (int l = 0; l < W<double>; l++) ramp[l] = l;
-    Pools fine{out + parts};  // behind the coarse ones
+    Pools fine{out + parts};  // stored behind the coarse ones
     int64_t begin = 0, last = 0;
     for (int64_t c = 0; c < coarse.count; c++) {
         const Pool line = out[c];
@@ -118,7 +118,7 @@ inline INLINE int64_t pools_in(const double* sums, const double* weights, int64_
         fine.add(pool(last, line.end));
         begin = last = line.end;
     }
-    // Sums of the pools again, from their items: running sums have lost digits.
+    // The pools are summed again from their items, because running sums have lost digits.
     Pools exact{out};
     int64_t at = 0;
     for (int64_t f = 0; f < fine.count; f++) {
@@ -220,7 +220,7 @@ inline INLINE void guttman_pairs_in(const PointPair* pairs, const double* weight
             const Wide d2 = load_part(squares + p, left), t = load_part(disparities + p, left);
             const Wide w = weights ? load_part(weights + begin + p, left) : spread(1.0);
             const Wide inverse = inverse_root(d2), d = d2 * inverse, weighted = w * t;
-            stress += w * (t - d) * (t - d);  // beyond the end all are 0
+            stress += w * (t - d) * (t - d);  // beyond the end all values are 0
             size += w * d2;
             cross += weighted * d;
             store(squares + p, weighted * inverse);

@@ -68,7 +68,7 @@ struct PanelDistances {
         search_kernels().panel_gaps(z, panel, features, &square[first]);
         std::fill_n(square.begin() + int64_t(first) + rows, P - rows, HUGE_VALF);
     }
-    // The nearest ones: `count` or a few more, and no row that does not exist.
+    // The nearest rows: `count` or a few more, without rows that do not exist.
     void choose(int64_t count) {
         const float bound = std::min(
             search_kernels().bound_of_smallest(square.data(), int64_t(square.size()), count),
@@ -85,11 +85,11 @@ struct PanelDistances {
 template <class T>
 static void set_first_limits(Side<T> a, Matrix<const float> Z, Side<T> b, int64_t panel,
                              const FilterBounds& bounds) {
-    constexpr int64_t NEAR_TO_ALL = 72, NEAR_TO_EACH = 8;  // panels
+    constexpr int64_t NEAR_TO_ALL = 72, NEAR_TO_EACH = 8;  // numbers of panels
     NeighborLists& lists = *a.lists;
     const int64_t k = lists.k(), full = ceil_div(k, P),  // panels that fill a list
         panels = ceil_div(b.rows.count, P);
-    const bool complete = bounds.features == bounds.cols;  // else distances must be measured
+    const bool complete = bounds.features == bounds.cols;  // otherwise distances must be measured
     float z[ORDER_FEATURES];
     for (int64_t q = 0; q < ORDER_FEATURES; q++) z[q] = a.rows.panel_centroid(panel, q);
     PanelDistances all, own, rows;

@@ -19,7 +19,7 @@ namespace lowd::search {
 // through). Lists are in the order of the packed rows: near rows share pages.
 class NeighborLists {
     static constexpr int64_t MAX_PENDING = 32;
-    static constexpr int64_t MAX_SORTED_K = 32;  // lists up to this length are sorted at every step
+    static constexpr int64_t MAX_SORTED_K = 32;  // lists up to this length are kept sorted
 
 public:
     NeighborLists(const PackedRows& rows, const FilterBounds& bounds, Metric metric, int64_t k,
@@ -115,10 +115,10 @@ public:
     double to_filter() const { return to_filter_; }
     const Metric& metric() const { return metric_; }
 
-    // As long as the list is not full: k rows within this distance of row r are known.
+    // Valid as long as the list is not full: k rows within this distance of row r are known.
     void set_limit(int64_t r, double distance) {
         double root = distance * plain_root_, square = root * root;
-        if (!(1e-100 < root && root < 1e100)) {  // or it is no root
+        if (!(1e-100 < root && root < 1e100)) {  // this also excludes what is not a root
             square = metric_.square(distance) * to_filter_;
             root = std::sqrt(square);
         }
@@ -129,7 +129,7 @@ public:
         difference_limit_[r] = bounds_.difference_limit(root, rows_.slack[r]);
         limit_[r] = bounds_.differences ? -difference_limit_[r] : bounds_.product_limit(square);
     }
-    // False: it is not among the k nearest, or it is pending or there already.
+    // Returns false if it is not among the k nearest, is pending, or is in the list already.
     bool insert(int64_t r, double distance, int32_t id) {
         const int64_t k = k_;
         double* const d = distances(r);
@@ -216,10 +216,10 @@ private:
     const PackedRows& rows_;
     const FilterBounds& bounds_;
     const Metric metric_;
-    const double to_filter_;  // from squares in the metric's unit to those of the filter
-    const double plain_root_;  // from distances that are roots to those of the filter
-    const int64_t k_, pending_capacity_;  // for pending entries behind each list
-    const int64_t front_, stride_;  // lanes in front of each list, and all of its entries
+    const double to_filter_;  // converts squares in the metric's unit to squares of the filter
+    const double plain_root_;  // converts distances that are roots to distances of the filter
+    const int64_t k_, pending_capacity_;  // space for pending entries behind each list
+    const int64_t front_, stride_;  // lanes before each list, and its total number of entries
     Buffer<int32_t> all_ids_;
     Buffer<double> all_distances_;
     Buffer<uint8_t> pending_;

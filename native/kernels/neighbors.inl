@@ -74,7 +74,7 @@ inline INLINE void init_sums(const Strip& s, TileAt at, Vec<float> (&sum)[MR][NV
     }
 }
 
-// Does any pair survive? The largest bound per column against the loosest limit of the rows.
+// Whether any pair survives: the largest bound of a column against the loosest limit of the rows.
 inline INLINE bool any_survivor(const Strip& s, int c, TileAt at, float loosest,
                                 const Vec<float> (&sum)[MR][NV]) {
     uint32_t any = 0;
@@ -285,7 +285,7 @@ inline void panel_gaps(const float* z, const float* panel, int64_t features, flo
     for (int v = 0; v < VECTORS; v++) store(out + v * W<float>, sum[v]);
 }
 
-// By bisection between bounds that k numbers are not, and are, below.
+// Bisects between a bound that fewer than k numbers are below and one that k numbers are below.
 inline float bound_of_smallest(const float* x, int64_t count, int64_t k) {
     constexpr int STEPS = 10;
     const auto count_up_to = [&](float bound) INLINE {

@@ -24,8 +24,8 @@ inline INLINE void spline_derivatives(T t, T value[4], T slope[4], T second[4]) 
 // majorizer.
 struct Loss {
     double value, curvature;
-    double* gradient;  // k
-    double* hessian;  // k x k
+    double* gradient;  // k entries
+    double* hessian;  // k x k entries
 };
 
 // The potential on a grid and its derivatives, in one or two dimensions.
@@ -36,7 +36,8 @@ inline void grid_potential(const PotentialView& grid, const double* y, double* v
     for (int c = 0; c < grid.k; c++) {
         const double last = double(grid.nodes[c] - 3);
         double at = (y[c] - grid.origin[c]) / grid.spacing;
-        at = at > last ? last : at >= 1 ? at : 1;  // NaN is in the first cell: it is an index
+        // NaN goes to the first cell, because it becomes an index.
+        at = at > last ? last : at >= 1 ? at : 1;
         cell[c] = int64_t(at) < grid.nodes[c] - 4 ? int64_t(at) : grid.nodes[c] - 4;
         spline_derivatives(at - double(cell[c]), tables[c][0], tables[c][1], tables[c][2]);
         cell[c]--;
@@ -83,7 +84,8 @@ void log_potential(const FixedEmbedding& fixed, const double* y, double* value, 
         *value = log(spread(phi))[0];
         return;
     }
-    Wide* const sums = reinterpret_cast<Wide*>(work);  // 0; first: 1 .. k; second: from 1 + k
+    // 0: the sum; 1 .. k: first derivatives; from 1 + k: second ones.
+    Wide* const sums = reinterpret_cast<Wide*>(work);
     for (int m = 0; m < 1 + k + k * k; m++) sums[m] = Wide{};
     double nearest = 0;
     if (!fixed.heavy) {
@@ -99,7 +101,7 @@ void log_potential(const FixedEmbedding& fixed, const double* y, double* value, 
         nearest = least[0];
         for (int l = 1; l < W<double>; l++) nearest = least[l] < nearest ? least[l] : nearest;
     }
-    Wide extra = {};  // sum of w^2
+    Wide extra = {};  // the sum of w^2
     for (int64_t j = 0; j < fixed.stride; j += W<double>) {
         Wide s = {};
         for (int c = 0; c < k; c++) {

@@ -14,8 +14,9 @@ namespace lowd {
 
 namespace {
 
-constexpr double MIN_STEP = 1e-12;  // relative to the size of the embedding; a shorter one ends it
-constexpr double MARGIN = 5;  // no new point is further outside the embedding
+// A step shorter than this, relative to the embedding's size, ends the optimization.
+constexpr double MIN_STEP = 1e-12;
+constexpr double MARGIN = 5;  // how far outside the embedding a new point may lie
 
 struct Entry {
     double value, weight;
@@ -23,12 +24,12 @@ struct Entry {
 
 // The least value such that the values up to it have half of the weight. Entries are reordered.
 double weighted_median(Entry* first, Entry* last, double* work) {
-    // Slightly less than one half: with equal weights rounding would decide.
+    // Slightly less than one half, because with equal weights rounding would decide.
     constexpr double JUST_BELOW_HALF = 0.5 * (1 - 1e-12);
     double left = 0;
     for (const Entry* e = first; e < last; e++) left += e->weight;
     left *= JUST_BELOW_HALF;
-    while (last - first > MAX_MEDIAN) {  // the half that contains it
+    while (last - first > MAX_MEDIAN) {  // keep the half that contains the median
         Entry* const middle = first + (last - first) / 2;
         std::nth_element(first, middle, last,
                          [](const Entry& a, const Entry& b) { return a.value < b.value; });

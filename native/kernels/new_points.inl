@@ -22,11 +22,11 @@ template <int K>
 inline INLINE void choose_start(const Neighborhood& near, int64_t count, int k, double* y,
                                 double* other) {
     constexpr int MAX_TRIALS = 8;
-    constexpr double CLEARLY_LESS = 1 - 1e-9;  // rounding does not decide
+    constexpr double CLEARLY_LESS = 1 - 1e-9;  // so that rounding does not decide
     double least = attraction_at<K>(near, k, y);
     int64_t last = -1;
     for (int tried = 0; tried < MAX_TRIALS && tried < count; tried++) {
-        int64_t next = -1;  // the heaviest of those not tried, the first of equals
+        int64_t next = -1;  // the heaviest one not tried, the first among equals
         for (int64_t e = 0; e < count; e++) {
             const double w = near.p[e];
             const bool left = last < 0 || w < near.p[last] || (w == near.p[last] && e > last);

@@ -38,7 +38,7 @@ private:
     Buffer<T> copy_;
 };
 
-// Is the squared distance of float32 rows surely above `limit`? Only its sum is rounded.
+// Whether the squared distance of float32 rows is surely above `limit`; only its sum is rounded.
 inline bool surely_farther(const float* x, const float* y, const FilterBounds& bounds,
                            float limit) {
     if (!bounds.narrow) return false;

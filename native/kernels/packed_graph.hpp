@@ -18,8 +18,8 @@ namespace lowd {
 
 class PackedGraph {
 public:
-    // Weights of edges are at least `least_weight` 65535ths of the largest of their point: 1, if an
-    // edge of nearly no weight is one all the same.
+    // Every edge keeps a weight of at least `least_weight` 65535ths of the largest of its point: 1
+    // if even an edge of almost no weight must remain an edge.
     PackedGraph(Ragged P, const double* values, uint16_t least_weight, Job& job)
         : n_(P.count()),
           indptr_(size_t(n_ + 1), 0),
@@ -74,7 +74,7 @@ public:
 
 private:
     static constexpr int64_t POINTS_PER_BLOCK = 1024;
-    static constexpr int64_t SLACK = 64;  // what is prefetched is there
+    static constexpr int64_t SLACK = 64;  // space for prefetching beyond the end
 
     // The edges of point i; the last sixteen are filled up by edges of weight 0 to itself.
     void pack(int64_t i, const int32_t* ends, const double* p, int64_t count,
@@ -95,7 +95,7 @@ private:
     }
 
     int64_t n_;
-    std::vector<int64_t> indptr_, spare_indptr_;  // of edges, sixteen by sixteen
+    std::vector<int64_t> indptr_, spare_indptr_;  // positions of edges, sixteen by sixteen
     std::vector<float> unit_, spare_unit_;
     Buffer<PackedEdges> edges_, spare_edges_;
 };

@@ -13,13 +13,13 @@
 namespace lowd::search {
 
 struct PackedRows {
-    int64_t count, blocks, group;  // group: rows that share a bounding box, P or 1
+    int64_t count, blocks, group;  // group: the number of rows that share a bounding box, P or 1
     Buffer<int32_t> order;
     Buffer<float> panels, half, slack, low, high, rows;
-    std::vector<Buffer<float>> tail;  // per step of the ladder
+    std::vector<Buffer<float>> tail;  // one for each step of the ladder
     Buffer<float> group_box, box, block_box, centroid;
     Buffer<float> panel_centroids;  // packed in panels themselves
-    std::vector<int32_t> least;  // index in a block
+    std::vector<int32_t> least;  // smallest index in each block
 
     template <class T>
     PackedRows(Matrix<const T> X, Matrix<const float> Z, const double* center,
@@ -47,7 +47,7 @@ struct PackedRows {
 
     int64_t size(int64_t b) const { return std::min<int64_t>(BLOCK, count - b * BLOCK); }
     const float* panel(int64_t row, int64_t features) const { return &panels[row * features]; }
-    // Coordinate q of the centroid of panel p, 0 beyond the features that there are.
+    // Coordinate q of the centroid of panel p, or 0 beyond the existing features.
     float panel_centroid(int64_t p, int64_t q) const { return panel_centroids[packed(p, q)]; }
 
 private:

@@ -116,7 +116,7 @@ private:
     const Measure measure_;
     const Matrix<T> out_;
     std::array<double, 3> params_{1, 0, 1};
-    // Below, products of T may have underflowed.
+    // Below this, products of T may have underflowed.
     const double floor_ = double(q_.rows.cols) * (sizeof(T) == 4 ? 0x1p-118 : 0x1p-960);
 };
 
@@ -125,7 +125,7 @@ private:
 template <class T>
 void pairwise(Matrix<const T> Q, Matrix<const T> X, Measure measure, std::span<const double> params,
               const double* center, bool symmetric, Matrix<T> out, Job& job) {
-    // Panels per side of a block: its rows fit into L2 together.
+    // Panels per side of a block, whose rows fit into L2 together.
     constexpr int64_t SIDE = 8;
     constexpr int64_t STRIP = SIDE * PANEL<T>;  // rows of Q that are packed together
     const bool truth = measure == Measure::jaccard;
@@ -133,7 +133,8 @@ void pairwise(Matrix<const T> Q, Matrix<const T> X, Measure measure, std::span<c
     const SplitShift<T> shift(centered ? center : nullptr, X.cols);
     const Panels<T> x(X, shift, truth, job);
 
-    // Many rows: each strip is packed by the thread that uses it, and no copy of Q is made.
+    // If there are many rows, each strip is packed by the thread that uses it: no copy of Q is
+    // made.
     if (!symmetric && Q.rows > 16 * STRIP) {
         const int64_t strips = ceil_div(Q.rows, STRIP);
         job.expect(strips);

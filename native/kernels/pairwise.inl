@@ -52,7 +52,7 @@ struct Hamming {
         sum += a != b ? V{} + 1 : V{};
     }
 };
-struct WholePower {  // |a - b|^p, p a small whole number
+struct WholePower {  // |a - b|^p for a small whole number p
     int p;
     template <class V>
     void step(V& sum, const V& a, const V& b) const {
@@ -127,7 +127,7 @@ bool squares(double* tile, const double* na, const double* nb, double floor) {
             const Wide norms = na[i] + load(nb + j),
                        d2 = norms - 2.0 * load(tile + i * PANEL<T> + j);
             store(tile + i * PANEL<T> + j, d2);
-            // NaN, infinity: the product overflowed.
+            // The product overflowed to NaN or infinity.
             lost |= ~(Whole)((d2 > norms * 0x1p-7) & (d2 > floor) & (d2 < norms * 4.0));
         }
     for (int l = 1; l < W<double>; l++) lost[0] |= lost[l];

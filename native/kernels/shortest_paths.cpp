@@ -47,7 +47,7 @@ struct PathWorkspace {
     Buffer<uint16_t> buckets;
     Buffer<int32_t> nodes, starts;
     Group<T> begins;
-    int sources = 0;  // of the group before
+    int sources = 0;  // number of sources in the previous group
 
     explicit PathWorkspace(int64_t n)
         : lines(n * (64 / int64_t(sizeof(T)))),
@@ -82,10 +82,10 @@ void paths_by_groups(Ragged graph, const T* lengths, Ragged from, const T* steps
     std::stable_sort(order.begin(), order.end(),
                      [&](int64_t a, int64_t b) { return position(a) < position(b); });
 
-    // Nodes are visited by their distance from the group before, which was near: nearly Dijkstra's
-    // order, without a queue. The first group of a thread is ordered by steps instead. Windows of
-    // 16 edges in length were best on a Swiss roll; where a graph has no such length, all of it is
-    // one window.
+    // Nodes are visited by their distance from the previous group, which was near: nearly
+    // Dijkstra's order, without a queue. The first group of a thread is ordered by steps instead.
+    // Windows of 16 edges in length were best on a Swiss roll; a graph without such a length is one
+    // window.
     constexpr double WINDOW = 16;
     const double length = ordered.mean_length();
     std::vector<std::unique_ptr<PathWorkspace<T>>> spaces(size_t(job.threads()));
@@ -135,7 +135,7 @@ public:
         count_++;
     }
     bool empty() const { return !count_; }
-    // A node of the bucket, -1 if there is none.
+    // A node of the bucket, or -1 if there is none.
     int32_t take(int64_t of) {
         int32_t& first = first_[size_t(of % SPAN)];
         if (first < 0) return -1;
@@ -228,7 +228,7 @@ void geodesic_half(Ragged graph, const T* lengths, Matrix<T> out, Job& job) {
             const int64_t first = std::min(n - node - 1, out.cols);
             std::copy_n(row + node + 1, first, to);
             std::copy_n(row, out.cols - first, to + first);
-            // Of two opposite nodes the first holds the pair.
+            // The first of two opposite nodes holds the pair.
             if (2 * out.cols == n && node >= out.cols) to[out.cols - 1] = 0;
         });
 }

@@ -68,7 +68,7 @@ void shortest_paths(const Edges<T>& graph, const int32_t* starts, const int32_t*
                     const T* steps, int count, const VisitOrder& order, int64_t window,
                     uint8_t* changed, T* lines) {
     constexpr int N = VECTORS<T>;
-    constexpr int64_t MAX_VISITS = 20;  // per node, after which windows do not pay
+    constexpr int64_t MAX_VISITS = 20;  // visits per node after which windows do not pay
     const Vec<T> infinity = spread(T(__builtin_inf()));
     for (int64_t i = 0; i < graph.nodes * LINE<T>; i += W<T>) store(lines + i, infinity);
     for (int64_t i = 0; i < graph.nodes; i++) changed[i] = 0;
@@ -111,7 +111,7 @@ void shortest_paths(const Edges<T>& graph, const int32_t* starts, const int32_t*
                 less |= any_below(path, old);
                 store(line + v * W<T>, smaller(path, old));
             }
-            // Without a branch: whether a distance decreases is hard to predict.
+            // No branch is taken: whether a distance decreases is hard to predict.
             changed[to] |= uint8_t(less);
             const uint32_t bucket = order.buckets[to] | (uint32_t(less) - 1);
             first_changed = bucket < first_changed ? bucket : first_changed;

@@ -9,7 +9,7 @@ constexpr int BYTES = 32;
 #else
 constexpr int BYTES = 16;
 #endif
-constexpr bool MANY_REGISTERS = BYTES == 64;  // 32 instead of 16
+constexpr bool MANY_REGISTERS = BYTES == 64;  // 32 registers instead of 16
 
 // Sums live in registers only if every step is inlined; the compiler's own heuristic gives up
 // too early.
@@ -35,7 +35,7 @@ template <class T>
 using Vec = typename Simd<T>::V;
 using Wide = Vec<double>;
 template <class T>
-constexpr int W = BYTES / int(sizeof(T));  // lanes
+constexpr int W = BYTES / int(sizeof(T));  // lanes of a vector
 template <class T>
 constexpr int LINE = 64 / int(sizeof(T));  // entries of a cache line
 template <class T>  // float64 vectors that hold one vector of T
@@ -94,7 +94,7 @@ inline INLINE void store_part(T* p, Vec<T> v, int64_t count) {
 }
 template <class T>
 inline INLINE Vec<T> spread(T x) {
-    return x - Vec<T>{};  // not x + 0: keeps the sign of a zero
+    return x - Vec<T>{};  // x + 0 would lose the sign of a zero
 }
 
 // Keeps a loaded vector in its register: GCC would rather load it again for each use, and loads are
@@ -232,7 +232,8 @@ inline INLINE T total_of(Vec<T> v) {
 template <class T>
 inline INLINE Vec<T> subtract_shift(Vec<T> x, Shift<T> s, int64_t k) {
     x -= load(s.high + k);
-    if constexpr (sizeof(T) == 4) x -= load(s.low + k);  // in float64 the high part is all
+    // In float64 the high part is all of the shift.
+    if constexpr (sizeof(T) == 4) x -= load(s.low + k);
     return x;
 }
 
@@ -263,7 +264,8 @@ inline INLINE Power exp_parts(Wide x) {
     Wide p = spread(inverse[TERMS - 1]);
 #pragma GCC unroll 16
     for (int i = TERMS - 2; i >= 0; i--) p = p * r + inverse[i];
-    const Wide half = ((n * 0.5) + magic) - magic;  // two factors: 2^-1074 is no normal number
+    // In two factors, because 2^-1074 is not a normal number.
+    const Wide half = ((n * 0.5) + magic) - magic;
     return {r * r * p + r, exponent(half), exponent(n - half)};
 }
 template <class T>

@@ -27,10 +27,10 @@ void hadamard(Matrix<const T> X, const T* signs, std::span<const int64_t> picks,
 template <class T>
 void sparse_project(Matrix<const T> X, std::span<const int64_t> indptr,
                     std::span<const int64_t> indices, const T* values, Matrix<T> out, Job& job) {
-    constexpr int64_t MAX_BYTES = 1 << 20;  // of transposed rows
+    constexpr int64_t MAX_BYTES = 1 << 20;  // size of a block of transposed rows
     const auto& kernel = kernels<T>();
     const int64_t k = int64_t(indptr.size()) - 1, scratch_size = (X.cols + 64) * kernel.sparse_rows;
-    // Decided by the width only: a row's bits ignore the batch.
+    // Only the width decides, so that a row's bits do not depend on the batch.
     const bool wide = scratch_size * int64_t(sizeof(T)) > MAX_BYTES;
     const int64_t rows = wide ? 1 : kernel.sparse_rows, blocks = ceil_div(X.rows, rows);
     const std::vector<int32_t> narrow(indices.begin(), wide ? indices.begin() : indices.end());

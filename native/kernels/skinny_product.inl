@@ -14,7 +14,7 @@ struct Plain {
     INLINE Vec<T> entry(int r, int64_t k, int64_t count, NoLine) const {
         return load_part(x + r * stride + k, count);
     }
-    // Runs of rows are too short for the hardware prefetcher: fetch a later row.
+    // Runs of rows are too short for the hardware prefetcher, so a later row is fetched.
     INLINE void prefetch(int r, int64_t k) const { __builtin_prefetch(x + (r + 2) * stride + k); }
 };
 template <class T>
@@ -53,7 +53,7 @@ struct Block {
     INLINE void prefetch(int, int64_t) const {}
 };
 template <class T>
-struct CenteredStored : Centered<T> {  // the low part comes multiplied by scale
+struct CenteredStored : Centered<T> {  // the low part is already multiplied by scale
     T scale;
     Block<T> block;
     // Half of the next block is prefetched into L2 now, half while `outer` runs: memory is busy all

@@ -42,7 +42,7 @@ private:
     double low_, scale_;
 };
 
-constexpr int64_t MAX_INSERTION_SORT = 24;  // entries
+constexpr int64_t MAX_INSERTION_SORT = 24;  // entries up to which insertion sort is used
 
 // Sorts entries, of which equal ones are in order already. Distances are distributed evenly enough
 // that a bucket holds few of them; where they are not, buckets are divided again. 500,000 entries

@@ -10,7 +10,8 @@ namespace lowd {
 
 namespace {
 
-// Rows first .. last - 1 are read from the cache again at once: this look takes next to no time.
+// Rows first .. last - 1 are read again from the cache right afterwards, so this check is almost
+// free.
 template <class I>
 void check_rows(const I* indptr, const I* columns, int64_t first, int64_t last, I total,
                 int64_t cols) {
@@ -18,7 +19,7 @@ void check_rows(const I* indptr, const I* columns, int64_t first, int64_t last, 
     if (indptr[first] < 0 || indptr[last] > total ||
         !std::is_sorted(indptr + first, indptr + last + 1))
         throw std::invalid_argument("indptr must rise from 0 to the number of indices");
-    Unsigned largest = 0;  // as which a negative index counts, too
+    Unsigned largest = 0;  // a negative index becomes large as well
     for (I e = indptr[first]; e < indptr[last]; e++)
         largest = std::max(largest, Unsigned(columns[e]));
     if (indptr[first] < indptr[last] && uint64_t(largest) >= uint64_t(cols))

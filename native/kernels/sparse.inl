@@ -6,7 +6,8 @@ inline INLINE void sparse_row(const I* columns, const double* values, int64_t co
                               const double* v, int64_t width, double a, double b, const double* own,
                               double c, const double* u, double* out) {
     constexpr int L = W<double>, WHOLE = N / L, REMAINDER = N % L;
-    constexpr bool MASKED = MANY_REGISTERS && REMAINDER;  // else it is summed one by one
+    // Otherwise the remainder is summed one by one.
+    constexpr bool MASKED = MANY_REGISTERS && REMAINDER;
     constexpr int VECTORS = WHOLE + MASKED, SINGLE = MASKED ? 0 : REMAINDER;
     const auto part = [](const double* p, int k) INLINE {
         return k < WHOLE ? load(p + k * L) : Wide(load_some(p + WHOLE * L, REMAINDER));

@@ -27,7 +27,7 @@ Buffer<double> columns_of(Matrix<const double> Y, int64_t ld) {
 template <class F>
 Stress sum_over_blocks(Matrix<double> moved, int64_t ld, Job& job, F&& work) {
     const int64_t n = moved.rows, k = moved.cols, width = k * ld;
-    // As many blocks as memory allows: each has its own sums for its rows and later ones.
+    // There are as many blocks as memory allows: each has its own sums for its rows and later ones.
     const int64_t blocks = std::clamp<int64_t>(n / (8 * k), 1, 64);
     std::vector<int64_t> edges(size_t(blocks) + 1, n);
     for (int64_t b = 0; b < blocks; b++)
@@ -71,9 +71,9 @@ Stress sum_over_blocks(Matrix<double> moved, int64_t ld, Job& job, F&& work) {
     return all;
 }
 
-// Pairs of float32 disparities in float32, sums in float64. The embedding is scaled to a size of 1
-// by a power of two. Nothing where that, or the squares of the disparities, are out of the range of
-// float32.
+// Sums pairs of float32 disparities in float32, and totals in float64. The embedding is scaled to a
+// size of 1 by a power of two. Returns nothing if that, or the squares of the disparities, exceed
+// the range of float32.
 std::optional<Stress> guttman_float32(Matrix<const float> disparities, Matrix<const double> Y,
                                       Matrix<double> moved, Job& job) {
     const int64_t n = Y.rows, k = Y.cols, ld = round_up(n, 16) + 16;
@@ -106,7 +106,7 @@ std::optional<Stress> guttman_float32(Matrix<const float> disparities, Matrix<co
 template <class T>
 Stress guttman(Matrix<const T> disparities, const Matrix<const T>* weights, Matrix<const double> Y,
                Matrix<double> moved, Job& job) {
-    constexpr int64_t MAX_FLOAT64_ROWS = 1000;  // float64 takes no time worth mentioning
+    constexpr int64_t MAX_FLOAT64_ROWS = 1000;  // up to here float64 takes hardly any time
     const int k = int(Y.cols);
     if constexpr (sizeof(T) == 4)
         if (!weights && k <= 3 && Y.rows > MAX_FLOAT64_ROWS)

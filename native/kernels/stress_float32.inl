@@ -47,7 +47,7 @@ inline INLINE void mutual_sums(const float* t, int64_t stride, float scale, int6
                 t_j = lane < int32_t(left) ? t_j : spread(__builtin_nanf(""));
                 if (first) t_j = lane >= r ? t_j : spread(__builtin_nanf(""));
             }
-            const auto known = t_j == t_j;  // NaN is a missing pair
+            const auto known = t_j == t_j;  // NaN marks a missing pair
             const Vec<float> given = known ? t_j * scale : Vec<float>{};
             const Vec<float> inverse = inverse_root(d2), d = d2 * inverse;
             const Vec<float> residual = known ? given - d : Vec<float>{};

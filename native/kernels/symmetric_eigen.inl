@@ -4,7 +4,7 @@ constexpr int64_t ALIGNMENT = 8;  // entries: rows of scratch memory are whole c
 
 inline double root(double x) { return __builtin_sqrt(x); }
 
-// Of padded vectors: `size` is a multiple of ALIGNMENT.
+// For padded vectors: `size` is a multiple of ALIGNMENT.
 inline INLINE double dot(const double* a, const double* b, int64_t size) {
     Wide sum[ALIGNMENT / W<double>] = {};
     for (int64_t i = 0; i < size; i += ALIGNMENT)
@@ -41,7 +41,7 @@ inline void tridiagonalize(double* A, int n, int64_t ld, double* diagonal, doubl
         const double first = v[j + 1], alpha = first > 0 ? -length : length;
         off[j + 1] = alpha;
         v[j + 1] = first - alpha;
-        // |v|^2 / 2; nothing to reflect where all of the column but its first entry is zero
+        // |v|^2 / 2; there is nothing to reflect if only the first entry of the column is not zero
         const double half = length * (length + __builtin_fabs(first));
         if (!(half > 0)) {
             clear(v + from, ld - from);
@@ -80,7 +80,7 @@ inline void tridiagonal_eigenvalues(double* diagonal, double* off, int n, double
     }
     for (int l = 0; l < n; l++)
         for (int turn = 0; turn < 60; turn++) {
-            int m = l;  // a Gram matrix is known to a rounding of its largest entry, no better
+            int m = l;  // a Gram matrix is known up to a rounding of its largest entry
             while (m < n - 1 && __builtin_fabs(off[m]) > 0x1p-54 * largest) m++;
             if (m == l) break;
             const double p = (diagonal[l + 1] - diagonal[l]) / (2 * off[l]), r = root(p * p + 1);

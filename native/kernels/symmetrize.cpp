@@ -43,7 +43,7 @@ struct Transposed {
     }
 };
 
-// Entries of the result from a_ij = x and a_ji = y; 0 is what is missing.
+// Entries of the result from a_ij = x and a_ji = y, where a missing entry is 0.
 struct Mean {
     static constexpr bool KEEPS_ZEROS = true;
     double share;
@@ -59,7 +59,7 @@ struct FuzzyUnion {
 
 // Row i of the result: the entries of A, then those of A' alone.
 struct Row {
-    std::vector<int32_t> indices, mark;  // mark[j]: where row i of A holds column j, or -1
+    std::vector<int32_t> indices, mark;  // mark[j]: the position of column j in row i of A, or -1
     std::vector<double> values, reverse;
 
     template <class F>
@@ -105,7 +105,8 @@ SymmetricMatrix symmetrize_by(Ragged A, const double* entries, F combine, Job& j
             }
         });
     };
-    // Every row is built twice, to count and to write: to keep the first would double the memory.
+    // Every row is built twice, to count and to write: keeping the first result would double the
+    // memory.
     for_each_row(
         [&](size_t i, const Row& row) { out.indptr[i + 1] = int64_t(row.indices.size()); });
     std::partial_sum(out.indptr.begin(), out.indptr.end(), out.indptr.begin());

@@ -16,7 +16,8 @@ namespace lowd {
 namespace {
 
 constexpr int MAX_THREADS = 256;
-constexpr auto SPIN_TIME = std::chrono::microseconds(20);  // a sleeping thread takes ~50 us to wake
+// Waking a sleeping thread takes about 50 us.
+constexpr auto SPIN_TIME = std::chrono::microseconds(20);
 constexpr auto REPORT_INTERVAL = std::chrono::milliseconds(50);
 
 void pause_cpu() {
@@ -124,7 +125,7 @@ private:
         try {
             while (int(threads_.size()) < helpers) threads_.emplace_back([this] { serve(); });
         } catch (const std::system_error&) {
-            return;  // a limit on threads: the job is done by fewer
+            return;  // there is a limit on threads: fewer do the job
         }
     }
     void serve() {
@@ -197,7 +198,8 @@ private:
 #endif
     }
     std::atomic<Pool*> pool_{nullptr};
-    Pool* abandoned_ = nullptr;  // keeps the parent's pool reachable, so that it is no leak
+    // Keeps the parent's pool reachable, so that it does not count as a leak.
+    Pool* abandoned_ = nullptr;
 };
 
 }  // namespace
@@ -208,7 +210,7 @@ Job::Job(int threads, Monitor* monitor)
 void Job::poll() {
     const auto now = std::chrono::steady_clock::now();
     if (now - reported_ < REPORT_INTERVAL) return;
-    // Never of 0: the callback may divide by it.
+    // The total is never 0, because the callback may divide by it.
     if (!monitor_->proceed(done_, std::max<int64_t>({total_, done_, 1}))) stopped_ = true;
     reported_ = std::chrono::steady_clock::now();
 }

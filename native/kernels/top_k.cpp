@@ -93,7 +93,7 @@ void nearest(Matrix<const T> Q, Matrix<const T> X, bool among, Metric metric, Ma
     };
     constexpr int64_t ROWS = 4, CHUNK = 512;
     const int64_t chunks = ceil_div(X.rows, CHUNK);
-    if (Q.rows < ROWS * job.threads()) {  // few rows: X is split instead
+    if (Q.rows < ROWS * job.threads()) {  // with few rows X is split instead
         Buffer<double> all(X.rows);
         job.expect(Q.rows * chunks);
         for (int64_t i = 0; i < Q.rows; i++) {

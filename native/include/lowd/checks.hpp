@@ -15,7 +15,7 @@ template <class T>
 Position find_nonfinite(Matrix<const T> X, Job& job);
 
 // Positions are the first in the order of blocks. If `nonfinite_at` is a position (the first entry
-// that is not finite), all else is void.
+// that is not finite), all other fields are void.
 struct Symmetry {
     // Max |a_ij - a_ji|, max |a_ij|, min a_ij, max |a_ii|.
     double asymmetry = 0, largest = 0, smallest = 0, diagonal = 0;

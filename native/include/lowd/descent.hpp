@@ -17,7 +17,7 @@ namespace lowd {
 // pairs, or over the pairs of each row.
 enum class Similarity { student, gauss, rows };
 
-// P is symmetric, its entries have the sum 1.
+// P is symmetric, and its entries sum to 1.
 class Descent {
 public:
     virtual ~Descent() = default;
@@ -29,7 +29,8 @@ public:
     virtual void embedding(Matrix<double> out) const = 0;
     virtual void forces(Matrix<const double> Y, Matrix<double> attraction, Matrix<double> repulsion,
                         Job& job) = 0;
-    // The potential of points at Y; no nodes where forces are exact, or partly sums over pairs.
+    // The potential of points at Y; it has no nodes where forces are exact or partly sums over
+    // pairs.
     virtual PotentialGrid interpolation_grid(Matrix<const double> Y, Job& job) = 0;
 };
 // How repulsive forces are summed: over all pairs in float64, over all pairs in float32, or on an
@@ -38,7 +39,7 @@ enum class Repulsion { exact, float32, grid };
 std::unique_ptr<Descent> descent(Ragged P, const double* values, int k, Similarity similarity,
                                  Repulsion repulsion);
 
-// Exact sums over all other points, of some rows: w, and w^2 (y - y_j) or exp(-d^2) (y - y_j).
+// Exact sums for some rows over all other points: w, and w^2 (y - y_j) or exp(-d^2) (y - y_j).
 void pair_sums(Matrix<const double> Y, Similarity similarity, std::span<const int64_t> rows,
                double* z, Matrix<double> r, Job& job);
 // The cross term of the KL divergence: the sum of p log(p / w) over the listed pairs.

@@ -16,7 +16,7 @@
 
 namespace lowd {
 
-// Strengths of the terms, one of each per iteration.
+// Strengths of the terms, one for each iteration.
 struct LayoutSchedule {
     std::span<const double> rates, repulsions, densities;  // densities may be empty
 };
@@ -27,7 +27,7 @@ struct LayoutSchedule {
 // Cho, 2021). The part of an edge in density T_i is at most 4 P_ij long, as in UMAP's first
 // implementation: without a limit points of small radii, whose gradient grows as 1 / r, overshoot.
 struct Radii {
-    std::span<const double> values;  // empty: there is no density term
+    std::span<const double> values;  // empty if there is no density term
     double variance_shift;
 };
 
@@ -42,7 +42,7 @@ public:
     virtual void embedding(Matrix<double> out) const = 0;
     virtual void forces(Matrix<const double> Y, Matrix<double> attraction, Matrix<double> repulsion,
                         Job& job) = 0;
-    // density T, limited.
+    // The density term T, limited.
     virtual void density_forces(Matrix<const double> Y, double density, Matrix<double> out,
                                 Job& job) = 0;
     // The sum of V / 2n over points at Y, V' = -g_r d, V(infinity) = 0; no nodes where forces are
@@ -51,8 +51,8 @@ public:
     // The mean over points of the sum of V / 2n over all others.
     virtual double repulsive_loss(Matrix<const double> Y, Job& job) = 0;
 };
-// W is symmetric. Exact: by all pairs in float64. Else in float32: by a grid in one and two
-// dimensions, in more by samples, drawn by the seed.
+// W is symmetric. Exact descents sum over all pairs in float64. Others use float32: a grid in one
+// and two dimensions, and in more dimensions samples that the seed draws.
 std::unique_ptr<Layout> layout(Ragged W, const double* values, int k, const ForceLaw& law,
                                bool exact, uint64_t seed, const Radii& radii, Job& job);
 
@@ -63,7 +63,7 @@ void layout_repulsion(Matrix<const double> Y, const ForceLaw& law, bool exact,
 double attractive_loss(Ragged W, const double* values, Matrix<const double> Y, const ForceLaw& law,
                        Job& job);
 
-// What repels new points: the potential of all training points, or those listed.
+// What repels new points: the potential of all training points, or the listed ones.
 struct LayoutRepulsion {
     double strength;
     PotentialView potential;

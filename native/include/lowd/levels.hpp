@@ -25,7 +25,7 @@
 
 namespace lowd {
 
-// Kernels that are there for both types of entries.
+// Kernels that exist for both types of entries.
 template <class T>
 struct Kernels : CheckKernels<T>,
                  MomentKernels<T>,
@@ -53,7 +53,7 @@ struct Level {
 // The level in use: the highest supported one, or the one that the environment variable
 // LOWD_CPU_LEVEL names.
 const Level& level();
-std::vector<std::string> levels();  // supported, lowest first
+std::vector<std::string> levels();  // supported levels, lowest first
 
 template <class T>
 const Kernels<T>& kernels();

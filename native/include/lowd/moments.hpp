@@ -8,15 +8,17 @@
 
 namespace lowd {
 
-// Random bits by the content of rows: of a stream (its key), for the hash sum_j multipliers_j
-// mix(x_ij) modulo 2^64, with x_ij in float64 and 0 for -0. One of them per row goes to `out`.
+// Random bits from the content of rows: those of a stream (its key) for the hash sum_j
+// multipliers_j mix(x_ij) modulo 2^64, with x_ij in float64 and -0 as 0. `out` receives one number
+// per row.
 struct RowPriorities {
     const uint64_t* multipliers;
     uint64_t key;
     uint64_t* out;
 };
 
-// out = sum_i w_i x_i; returns the largest |x_ij|. Priorities of the rows come with it, or null.
+// out = sum_i w_i x_i; returns the largest |x_ij|. Also computes the priorities of rows, unless
+// null.
 template <class T>
 double column_sums(Matrix<const T> X, const double* weights, double* out,
                    const RowPriorities* priorities, Job& job);

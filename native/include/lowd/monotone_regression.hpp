@@ -13,8 +13,8 @@ namespace lowd {
 struct SortedPairs {
     int64_t count = 0;
     Buffer<PointPair> pairs;
-    Buffer<double> weights;  // none: all are 1
-    Buffer<uint8_t> tied;  // whether a pair has the d of the one before; none: there are no ties
+    Buffer<double> weights;  // empty if all weights are 1
+    Buffer<uint8_t> tied;  // whether a pair has the d of the one before; empty if there are no ties
 };
 // Pairs i < j; NaN in D and 0 in W (not negative; may be null) leave a pair out.
 template <class T>
@@ -53,7 +53,8 @@ private:
     int64_t rows_;
     bool break_ties_;
     SortedPairs all_;
-    std::vector<int64_t> edges_;  // of parts that are pooled on their own: no ties across them
+    // Bounds of parts that are pooled on their own: no ties cross them.
+    std::vector<int64_t> edges_;
     std::vector<std::vector<Pool>> pooled_;
 };
 

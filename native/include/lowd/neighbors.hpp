@@ -24,7 +24,7 @@ struct Metric {
     double distance(double square) const {
         return root ? factor * (std::sqrt(square) / unit) : factor * (square / unit / unit);
     }
-    // No square above it has a distance up to this one.
+    // No larger square has a distance up to this one.
     double square(double distance) const {
         const double plain = distance / factor * unit;
         const double s = root ? plain * plain : plain * unit;
@@ -39,8 +39,8 @@ template <class T>
 void select(Matrix<const T> D, const int64_t* own, Matrix<int32_t> ids, Matrix<double> values,
             Job& job);
 
-// The nearest rows of X by brute force: for few rows, or for a large k. `among`: Q is X, and a
-// row is no neighbor of itself.
+// The nearest rows of X by brute force, for few rows or a large k. `among`: Q is X, and a row is
+// not its own neighbor.
 template <class T>
 void nearest(Matrix<const T> Q, Matrix<const T> X, bool among, Metric metric, Matrix<int32_t> ids,
              Matrix<double> distances, Job& job);

@@ -15,7 +15,7 @@ struct PotentialGrid {
     double spacing = 1;
 };
 
-// The same, for reading; no phi: there is no grid.
+// The same for reading; without phi there is no grid.
 struct PotentialView {
     int k = 0;
     const float* phi = nullptr;

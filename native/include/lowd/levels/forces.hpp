@@ -8,7 +8,7 @@
 
 namespace lowd {
 
-// The most entries whose weighted median is found by comparing all of them with each other.
+// Largest number of entries whose weighted median is found by comparing all of them.
 inline constexpr int64_t MAX_MEDIAN = 512;
 
 // The embedding that is held fixed while new points are optimized.
@@ -17,10 +17,11 @@ struct FixedEmbedding {
     bool heavy;
     const double *rows, *columns;  // the same points; columns are padded by points far out
     int64_t stride;
-    PotentialView potential;  // instead of sums over columns, if there is one
+    PotentialView potential;  // replaces sums over columns, if present
     const double *low, *high;  // bounds of the coordinates
     double min_step;  // a shorter step ends the optimization
-    bool choose_start;  // start from a neighbor whose attraction is less than at the given start
+    // Whether to start from a neighbor whose attraction is less than at the given start.
+    bool choose_start;
 };
 static constexpr int64_t new_point_scratch(int64_t k, int64_t count) {
     return 16 * k + 3 * k * k + 64 + 8 * (1 + k + k * k) + (k + 1) * (count + 8) + 16;

@@ -15,7 +15,7 @@ struct FftPlan {
     const T *cos, *sin;
 };
 inline constexpr int FFT_GAP = 5;  // vectors between the two halves of the scratch
-// Of a transform, in entries.
+// Scratch memory of a transform, in entries.
 static constexpr int64_t fft_scratch(int64_t size, int64_t lanes) {
     return 4 * (size + FFT_GAP) * lanes;
 }
@@ -33,13 +33,13 @@ struct TileView {
     int64_t first[3], count[3];
     float* cells;
 };
-// Points that are adjacent in memory: first .. last - 1.
+// Points first .. last - 1, which are adjacent in memory.
 struct Run {
     int64_t first, last;
 };
 
 struct GridKernels {
-    int lanes;  // of float32
+    int lanes;  // lanes of float32
     // Scratch of the transforms: see fft_scratch.
     void (*fft_even_lines)(const FftPlan<double>& plan, const double* in, int64_t in_step,
                            int64_t in_width, double* out, int64_t out_step, int64_t out_width,

@@ -22,12 +22,12 @@ struct PackedView {
 template <class T>
 struct RepellingPoints {
     const T *columns, *weights;
-    int64_t stride, count;  // count: a multiple of the lanes
+    int64_t stride, count;  // count is a multiple of the lanes
 };
 
 // The longest density force along an edge, in units of P_ij.
 inline constexpr double MAX_DENSITY_FORCE = 4;
-// What the density term of a point is made of; see layout_density.inl.
+// The parts of a point's density term; see layout_density.inl.
 struct DensityFactors {
     float by_square, by_slope;
 };
@@ -36,12 +36,12 @@ struct DensityFactors {
 struct FixedLayout {
     ForceLaw law;
     int k;
-    double share;  // of the step to the fixed point
+    double share;  // share of the step to the fixed point
     int steps;
     const double* rows;
-    PotentialView potential;  // of all its points, if there is one
-    RepellingPoints<double> repelling;  // else some of them
-    double repulsion;  // its strength
+    PotentialView potential;  // the potential of all its points, if there is one
+    RepellingPoints<double> repelling;  // otherwise some of its points
+    double repulsion;  // strength of the repulsion
 };
 static constexpr int64_t layout_scratch(int64_t k, int64_t count) {
     return (k + 1) * (count + 8) + 2 * k + 64 + 8 * (k + 1);

@@ -11,7 +11,7 @@ static constexpr int64_t patch_scratch(int64_t p, int64_t d) {
     return p * cols + 2 * wide * wide + 5 * wide + cols;
 }
 
-// Of one patch; scratch: patch_scratch(count, cols), factors: vectors of round_up(count, 8).
+// For one patch; scratch: patch_scratch(count, cols), factors: vectors of round_up(count, 8).
 template <class T>
 struct PatchKernels {
     void (*barycenter)(const T* q, const T* x, int64_t stride, int64_t cols, const int32_t* near,

@@ -1,4 +1,4 @@
-// What is subtracted from a row.
+// The shift that is subtracted from a row.
 #pragma once
 
 namespace lowd {

@@ -18,8 +18,8 @@ struct Edges {
 inline constexpr int PATH_BUCKETS = 4096;
 struct VisitOrder {
     int32_t* nodes;
-    uint16_t* buckets;  // of each node
-    int32_t* starts;  // PATH_BUCKETS + 1
+    uint16_t* buckets;  // bucket of each node
+    int32_t* starts;  // PATH_BUCKETS + 1 entries
 };
 
 template <class T>

@@ -13,15 +13,16 @@ struct Membership {
 // The alignment matrix: a sum over patches of counts (identity I - or + sum_l f_l f_l'), each on
 // its members; see `alignment_matrix`.
 struct PatchSum {
-    const int64_t* indptr;  // members[indptr[i]] .. are those of patch i
+    const int64_t* indptr;  // the members of patch i begin at members[indptr[i]]
     const int32_t* members;
-    const int64_t* membership_indptr;  // memberships[membership_indptr[r]] ..: those of row r
+    // The memberships of row r begin at memberships[membership_indptr[r]].
+    const int64_t* membership_indptr;
     const Membership* memberships;
-    const int64_t* offsets;  // of the first factor of each patch, which are padded vectors
+    const int64_t* offsets;  // positions of each patch's first factor; factors are padded vectors
     const double *factors, *counts;
-    int added;  // so many factors are added, the others are subtracted
-    double identity;  // times the identity
-    int excluded;  // so many last members have no part in the identity
+    int added;  // this many factors are added, the others are subtracted
+    double identity;  // factor of the identity
+    int excluded;  // this many last members have no part in the identity
 };
 
 struct SparseKernels {

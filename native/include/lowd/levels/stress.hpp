@@ -20,7 +20,7 @@ struct DisparityRun {
     double disparity;
     int64_t end;
 };
-// Points of k coordinates as rows of so many entries, padded by zeros.
+// Points of k coordinates as rows of this many entries, padded by zeros.
 static constexpr int64_t padded_width(int64_t k) { return k <= 2 ? k : (k + 3) / 4 * 4; }
 // Entries of the scratch memory of `pool_adjacent_violators`, and of its result.
 static constexpr int64_t pool_scratch(int64_t count) { return 3 * count + 128; }
