@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..parameters import defaults_of
 from ..pipeline import Pipeline
 from ..reducer import Reducer
 
@@ -69,17 +69,17 @@ def format_constructor(model: Reducer) -> str:
     >>> format_constructor(lowd.Pipeline(lowd.PCA(2), scale=True, pca=30))
     'lowd.Pipeline(method=lowd.PCA(n_components=2), scale=True, pca=30)'
     """
-    values = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
+    defaults = defaults_of(type(model))
+    values = {name: getattr(model, name) for name in defaults}
     if isinstance(model, Pipeline):
         values["method"] = model.method_ if model.__sklearn_is_fitted__() else model.method
     if model.is_random and values["random_state"] is None:
         # A random projection is drawn, so its seed is part of the result.
         values["random_state"] = getattr(model, "seed_", None)
     given = [
-        f"{field.name}={_format_value(values[field.name])}"
-        for field in dataclasses.fields(model)
-        if field.name not in ("verbose", "n_jobs")
-        and not _is_default(values[field.name], field.default)
+        f"{name}={_format_value(value)}"
+        for name, value in values.items()
+        if name not in ("verbose", "n_jobs") and not _is_default(value, defaults[name])
     ]
     return f"lowd.{type(model).__name__}({', '.join(given)})"
 

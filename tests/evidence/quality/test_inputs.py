@@ -12,11 +12,11 @@ from scipy.spatial.distance import cdist
 
 import lowd
 from lowd import progress
-from lowd.backends import resolve
 from lowd.errors import DataError, ParameterError, UnsupportedError
 from lowd.evidence.quality import Evaluation, Measure, continuity, trustworthiness
 from lowd.evidence.quality.metric_spaces import pair_distances
 from lowd.evidence.quality.validation import EvaluationParameters, validate_input
+from lowd.spaces import extension
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 5)) * [5, 3, 1, 1, 1]
@@ -258,7 +258,8 @@ def test_the_error_of_the_map_is_that_of_rows_it_may_not_remember():
     assert found.model["kl_divergence"] == tsne.kl_divergence_
     assert 1e-6 < found.model["self_map_error"] < 0.5
     # Next to the training rows, but none of them, and without their coordinates.
-    near = tsne.map_(roll + 1e-7, resolve("auto", 1), remember=False)
+    with extension.alone():
+        near = tsne.transform(roll + 1e-7)
     spread = np.sqrt(((tsne.embedding_ - tsne.embedding_.mean(0)) ** 2).sum(1).mean())
     expected = np.sqrt(((near - tsne.embedding_) ** 2).sum(1).mean()) / spread
     assert found.model["self_map_error"] == pytest.approx(expected, rel=0.2)

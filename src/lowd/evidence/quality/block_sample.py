@@ -46,10 +46,10 @@ def draw_sample(X: RowBlocks, Y: Input, labels: ArrayLike | None, anchors: Ancho
 def _take(Y: Input, rows: NDArray[np.int64], n: int, name: str) -> Input:
     """Some rows of an array, or of a lazy one, of which only their blocks are computed."""
     if is_blocks(Y):
-        blocks = RowBlocks.of(Y).with_known_lengths()
-        if blocks.n_rows == n:
-            return blocks.array[rows].compute()
-        raise DataError(f"X has {n} rows, but {name} has {blocks.n_rows}.")
+        blocks = RowBlocks.of(Y)
+        if len(blocks) == n:
+            return blocks[rows]
+        raise DataError(f"X has {n} rows, but {name} has {len(blocks)}.")
     Y = np.asarray(Y)
     if len(Y) != n:
         raise DataError(f"X has {n} rows, but {name} has {len(Y)}.")
