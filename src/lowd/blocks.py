@@ -96,7 +96,7 @@ class Sample(NamedTuple):
 
 def is_blocks(X: object) -> bool:
     """Whether X is data in blocks: `RowBlocks`, or an array or a data frame of Dask."""
-    return type(X).__name__ == "RowBlocks" or is_of(X, "array") or is_of(X, "dataframe")
+    return isinstance(X, RowBlocks) or is_of(X, "array") or is_of(X, "dataframe")
 
 
 class RowBlocks:
@@ -144,11 +144,6 @@ class RowBlocks:
         """The blocks of a dask array, the partitions of a dask data frame, or X itself."""
         if isinstance(X, RowBlocks):
             return X
-        if type(X).__name__ == "RowBlocks":  # of open_blocks, until that makes these
-            readers = [BlockReader(*reader) for reader in X.readers]
-            blocks = cls(X.array, X.names, readers)
-            blocks.sample_size = X.sample_size
-            return blocks
         if not is_of(X, "dataframe"):
             return cls(X)
         if X.ndim != 2:

@@ -141,7 +141,7 @@ def test_a_cancelled_run_leaves_whole_files_and_a_manifest(big):
     )
 
 
-def test_methods_without_a_fit_of_blocks_fit_a_sample(lowd_command, big):
+def test_few_rows_are_all_fitted(lowd_command, big):
     """Kernel PCA of all rows, which are few here; the memory that it needs is known."""
     kernel = ("--kernel", "rbf", "--gamma", "0.1")
     ended = lowd_command("kernel-pca", big, *kernel, *MEMORY, "-o", "out", "--no-evaluate")
@@ -149,6 +149,22 @@ def test_methods_without_a_fit_of_blocks_fit_a_sample(lowd_command, big):
     expected = lowd.KernelPCA(2, kernel="rbf", gamma=0.1).fit_transform(X)
     found = read_parts("out").select("kernelpca0", "kernelpca1").to_numpy()
     close(found, expected, factor=1e3)
+
+
+def test_a_sample_is_fitted_or_all_rows(lowd_command, big):
+    how = ("isomap", big, "--n-neighbors", "12", *MEMORY, "--no-evaluate")
+    ended = lowd_command(*how, "--sample", "200", "-o", "some")
+    assert ended.code == 0, ended.err
+    assert "900 rows in blocks is computed from 200" in ended.err
+    model = lowd.load("some/model.lowd")
+    found = read_parts("some").select("isomap0", "isomap1").to_numpy()
+    same_bits(found, model._without_names().transform(X))
+    ended = lowd_command(*how, "--sample", "0", "-o", "all")
+    assert ended.code == 0, ended.err
+    found = read_parts("all").select("isomap0", "isomap1").to_numpy()
+    same_bits(found, lowd.Isomap(2, n_neighbors=12).fit(X).embedding_)
+    ended = lowd_command("isomap", "big/0.parquet", "--sample", "100")
+    assert "--memory or --cluster as well" in ended.err
 
 
 def test_a_damaged_manifest_is_said():

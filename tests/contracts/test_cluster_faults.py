@@ -8,20 +8,21 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial, partialmethod
 from pathlib import Path
 
 import numpy as np
 import pytest
-from lowd.graph import block_neighbors
-from lowd.input.blocks import RowBlocks
 
 import lowd
 from case_data import rows_like
 from cases import close, same_bits
-from lowd import progress
+from lowd import progress, tasks
+from lowd.blocks import RowBlocks, connect
+from lowd.cli import streaming
 from lowd.errors import Cancelled, ClusterError, ClusterWarning, DataError
-from lowd.input import dask_engine
 from lowd.io.block_dataset import BlockDataset
+from lowd.spaces import BlockRows, blocked
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 dask = pytest.importorskip("dask")
@@ -55,7 +56,7 @@ def cluster():
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch):
     """No warning of workers that start again slowly, on a busy machine."""
-    monkeypatch.setattr(dask_engine, "SILENT_SECONDS", 600)
+    monkeypatch.setattr(tasks.Watch, "silent", 600)
 
 
 def _killing(mark):
@@ -96,7 +97,8 @@ def test_a_worker_that_is_killed_while_it_writes(tmp_path):
 
 
 @pytest.mark.usefixtures("cluster")
-def test_neighbors_of_blocks_on_workers(tmp_path):
+def test_neighbors_of_blocks_on_workers(tmp_path, monkeypatch):
+    monkeypatch.setattr(blocked, "RUN_BYTES", 400 * 5 * 8)
     np.save(tmp_path / "x.npy", X)
     expected = lowd.neighbors(X, 6)
     found = lowd.neighbors(lowd.open_blocks(tmp_path / "x.npy", block_rows=400), 6)
@@ -105,7 +107,7 @@ def test_neighbors_of_blocks_on_workers(tmp_path):
 
 @pytest.mark.usefixtures("cluster")
 def test_cells_of_neighbors_on_workers_one_of_which_is_killed(tmp_path, monkeypatch):
-    monkeypatch.setattr(block_neighbors, "MAX_EXACT_ROWS", 500)
+    monkeypatch.setattr(BlockRows, "nearest", partialmethod(BlockRows.nearest, most_exact=500))
     with dask.config.set(scheduler="sync"):
         expected = lowd.neighbors(da.from_array(X, chunks=(100, 5)), 6)
     found = lowd.neighbors(_killing(tmp_path / "neighbors"), 6)
@@ -180,14 +182,14 @@ def test_a_command_on_an_existing_cluster(cluster, command, tmp_path, how):
     ("address", "message"),
     [
         ("nowhere.json", "there is no scheduler file nowhere.json"),
-        ("x.npy", "is no scheduler file"),
+        ("x.npy", "is not a scheduler file"),
         ("tcp://127.0.0.1:9", "no scheduler at tcp://127.0.0.1:9"),
         ("127.0.0.1:9", "no scheduler at 127.0.0.1:9"),
     ],
 )
 def test_what_is_no_cluster_is_said_at_once(command, tmp_path, monkeypatch, address, message):
     """distributed waits for ever for a scheduler file that is not there."""
-    monkeypatch.setattr(dask_engine, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr(streaming, "connect", partial(connect, timeout=1))
     monkeypatch.chdir(tmp_path)
     np.save("x.npy", X)
     code, said = command("map", "x.npy", "-m", "pca", "--cluster", address, "-o", "out")
@@ -196,8 +198,8 @@ def test_what_is_no_cluster_is_said_at_once(command, tmp_path, monkeypatch, addr
 
 
 def test_a_cluster_without_workers_is_said(monkeypatch):
-    monkeypatch.setattr(dask_engine, "SILENT_SECONDS", 0.3)
-    monkeypatch.setattr(dask_engine, "MAX_SILENT_SECONDS", 0.5)
+    monkeypatch.setattr(tasks.Watch, "silent", 0.3)
+    monkeypatch.setattr(tasks.Watch, "patience", 0.5)
     how = {"n_workers": 0, "processes": False, "dashboard_address": ":0"}
     with distributed.LocalCluster(**how) as nobody, distributed.Client(nobody):
         lazy = da.from_array(X, chunks=(300, 5))
@@ -284,7 +286,7 @@ def test_a_scheduler_that_goes_away(scheduler, tmp_path):
             process.kill()
             process.wait()
 
-    with dask_engine.connect(file):
+    with connect(file):
         dataset = BlockDataset.start(out, {"rows": 1200}, force=False)
         with (
             progress.listening(end),

@@ -6,9 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-from lowd.core import block_maps, sampled_fit
-from lowd.input.block_reader import Where
-from lowd.maps.linear import LinearMap
 from scipy.sparse import csr_matrix
 
 import lowd
@@ -25,6 +22,7 @@ from cases import (
     fitted,
     same_bits,
 )
+from lowd import reducer
 from lowd.errors import ApproximationWarning, DataError, ParameterError, UnsupportedError
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
@@ -76,18 +74,14 @@ def test_a_block_is_mapped_by_parts(case, monkeypatch):
     model = fit(case.model(), X)
     expected, sizes = model.transform(Q), []
 
-    def transform(rows):
-        sizes.append(len(rows))
-        return type(model)._transform(model, rows)
+    def chunks(n, *_):
+        sizes.append(n)
+        return [slice(i, min(i + 7, n)) for i in range(0, n, 7)]
 
-    monkeypatch.setattr(model, "_transform", transform, raising=False)
-    monkeypatch.setattr(block_maps, "COMPARED_BYTES", 8 * 7 * len(X))
-    same_bits(block_maps.transform_block(Q, Where(0, 0), model), expected)
-    assert len(sizes) > 1 or isinstance(model.map_, LinearMap)
-    Q = Q.copy()
-    Q[-1, 0] = np.inf
-    with pytest.raises(DataError, match=f"row {40 + len(Q) - 1}, column 0"):
-        block_maps.transform_block(Q, Where(1, 40), model)
+    monkeypatch.setattr(reducer, "chunks", chunks)
+    lazy = model.transform(da.from_array(Q, chunks=Q.shape))
+    same_bits(lazy.compute(scheduler="sync"), expected)
+    assert sizes == [len(Q)]
 
 
 @each(FIRST)
@@ -234,36 +228,15 @@ def test_few_rows_are_fitted_as_in_memory(case):
         same_bits(part, whole)
 
 
-def test_many_rows_are_fitted_by_a_sample_that_is_measured(monkeypatch):
-    """The sample is the same for any blocks, also of unknown length, and says what it is."""
-    monkeypatch.setattr(sampled_fit, "MAX_FITTED_ROWS", 300)
-    monkeypatch.setattr(sampled_fit, "HELD_OUT_ROWS", 100)
-    X = rows_like(1000, 3)
-    rows = []
-    for lazy in (da.from_array(X, chunks=(150, 3)), da.from_array(X, chunks=(77, 2)), _unknown(X)):
-        model = lowd.Isomap(2, n_neighbors=8)
-        with dask.config.set(scheduler="sync"), pytest.warns(ApproximationWarning, match="1000"):
-            coordinates = model.fit_transform(lazy)
-        assert isinstance(coordinates, da.Array)
-        rows.append(model.sampled_rows_)
-        same_bits(model.embedding_, fit(lowd.Isomap(2, n_neighbors=8), X[rows[-1]]).embedding_)
-        same_bits(coordinates.compute(scheduler="sync"), model.transform(X))
-    assert len(rows[0]) == 300
-    assert model.n_rows_ == 1000
-    same_bits(rows[0], rows[1])
-    assert 0.5 < model.extension_recall_ < model.sampled_recall_ + 0.1 <= 1.1
+def test_an_extension_that_fails_is_measured_as_such():
+    """Of noise in many columns a plane keeps no neighbors."""
+    X = np.random.default_rng(0).normal(size=(500, 40))
+    blocks = lowd.open_blocks(da.from_array(X, chunks=(99, 40)), sample=300)
+    with dask.config.set(scheduler="sync"), pytest.warns(ApproximationWarning):
+        model = lowd.ClassicalMDS(2).fit(blocks)
+    assert model.extension_recall_ < 0.4
     loaded = pickle.loads(pickle.dumps(model))
     assert loaded.extension_recall_ == model.extension_recall_
-
-
-def test_an_extension_that_fails_is_measured_as_such(monkeypatch):
-    """Of noise in many columns a plane keeps no neighbors."""
-    monkeypatch.setattr(sampled_fit, "MAX_FITTED_ROWS", 300)
-    monkeypatch.setattr(sampled_fit, "HELD_OUT_ROWS", 100)
-    X = np.random.default_rng(0).normal(size=(500, 40))
-    with dask.config.set(scheduler="sync"), pytest.warns(ApproximationWarning):
-        model = lowd.ClassicalMDS(2).fit(da.from_array(X, chunks=(99, 40)))
-    assert model.extension_recall_ < 0.4
 
 
 def test_precomputed_matrices_do_not_come_in_blocks():

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lowd.graph import block_neighbors
 from scipy.sparse import csr_array
 
 import lowd
 from case_data import rows_like
 from cases import close, fit, same_bits
-from lowd.errors import ApproximationWarning, DataError, ParameterError, UnsupportedError
-from lowd.input import block_partition
+from lowd.blocks import RowBlocks
+from lowd.errors import DataError, ParameterError, UnsupportedError
+from lowd.spaces import blocked
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 pytest.importorskip("dask.array")  # which `import dask` does not import
@@ -21,7 +21,9 @@ pytest.importorskip("dask.array")  # which `import dask` does not import
 
 @pytest.fixture(autouse=True)
 def _one_thread():
-    with dask.config.set(scheduler="sync"):
+    """And few rows are a run, so that groups of them are merged."""
+    with pytest.MonkeyPatch.context() as patch, dask.config.set(scheduler="sync"):
+        patch.setattr(blocked, "RUN_BYTES", 2000)
         yield
 
 
@@ -66,101 +68,29 @@ def test_files_and_unknown_lengths(tmp_path):
 
 def test_small_blocks_are_compared_in_runs(monkeypatch):
     """Six blocks, two to a run, are three pairs of runs; a run may be one larger block."""
-    pairs, search_blocks = [], block_neighbors.search_blocks
-
-    def search(parts, how):
-        pairs.append([len(block) for block, _ in parts])
-        return search_blocks(parts, how)
-
-    monkeypatch.setattr(block_neighbors, "search_blocks", search)
-    monkeypatch.setattr(block_neighbors, "RUN_BYTES", 2 * 10 * 4 * 8)
+    monkeypatch.setattr(blocked, "RUN_BYTES", 2 * 10 * 4 * 8)
     X = rows_like(80, 4)
     for lengths, expected in (
         ([10] * 6, [[10] * 4] * 3),
         ([30, 10, 10, 30], [[30, 10, 10], [30, 30], [10, 10, 30]]),
     ):
         blocks = lowd.open_blocks(np.split(X[: sum(lengths)], np.cumsum(lengths)[:-1]))
-        lowd.neighbors(blocks, 4)
-        assert sorted(pairs) == sorted(expected)
-        pairs.clear()
-
-
-@pytest.fixture
-def _cells(monkeypatch):
-    """A partition of few rows, in cells of some hundreds."""
-    monkeypatch.setattr(block_neighbors, "MAX_EXACT_ROWS", 500)
-    monkeypatch.setattr(block_neighbors, "MIN_CELL_ROWS", 100)
-    monkeypatch.setattr(block_neighbors, "MAX_CELL_ROWS", 200)
-    monkeypatch.setattr(block_neighbors, "MIN_CENTERS_PER_CELL", 16)
-    monkeypatch.setattr(block_neighbors, "MANY_CENTERS", 0)
-
-
-def _measure(found, expected):
-    same = [np.isin(a, b).mean() for a, b in zip(found.indices, expected.indices, strict=True)]
-    return np.mean(same)
-
-
-@pytest.mark.usefixtures("_cells")
-def test_cells_of_a_partition_find_nearly_all(dtype):
-    """The same neighbors for any blocks, and the recall that is measured is that of all rows."""
-    X = rows_like(3000, 6, dtype=dtype)
-    X[-4:] = X[0]
-    expected = lowd.neighbors(X, 10)
-    blocks = lowd.open_blocks(np.split(X, [700, 700, 701, 2500]))
-    found = lowd.neighbors(blocks, 10)
-    assert 0.99 <= found.recall <= 1
-    assert abs(found.recall - _measure(found, expected)) < 0.005
-    assert (np.diff(found.distances, axis=1) >= 0).all()
-    assert (found.indices != np.arange(3000)[:, None]).all()
-    assert all(len(set(row)) == 10 for row in found.indices)
-    right = found.indices == expected.indices
-    close(found.distances[right], expected.distances[right], dtype)
-    again = lowd.neighbors(lowd.open_blocks(X, block_rows=450), 10)
-    same_bits(again.indices, found.indices)
-
-
-@pytest.mark.usefixtures("_cells")
-@pytest.mark.parametrize("dtype", ["float32", "int16"])
-def test_cells_of_files_are_those_of_rows_in_memory(dtype, tmp_path, monkeypatch):
-    """Blocks of files are read again for each cell, others move to it."""
-    X = (100 * rows_like(1500, 5)).astype(dtype)
-    np.save(tmp_path / "x.npy", X)
-    moved = lowd.neighbors(lowd.open_blocks(np.split(X, [400, 400, 1100])), 6)
-    files = lowd.open_blocks(tmp_path / "x.npy", block_rows=300)
-    again = lowd.neighbors(files, 6)
-    monkeypatch.setattr(block_partition, "MAX_REREAD_CELLS", 0)
-    for found in (again, lowd.neighbors(files, 6)):
-        same_bits(found.indices, moved.indices)
-        same_bits(found.distances, moved.distances)
+        groups = blocked.pairs_of_runs(RowBlocks.of(blocks))
+        assert sorted([len(part.numbers) for part in group] for group in groups) == sorted(expected)
 
 
 def test_cells_overlap_as_much_as_neighbors_need():
     """Two centers of one cell each, far apart: only rows between them need both."""
-    search = block_neighbors.Search(1, "euclidean", None, "auto", 1)
     centers = np.array([[0.0], [1.0], [10.0], [11.0]])
-    partition = block_neighbors.Partition(centers, np.array([0, 0, 1, 1]))
+    how = blocked.How("euclidean", None)
+    partition = blocked.Partition(centers, np.array([0, 0, 1, 1]), how)
     inside = np.array([[0.2], [9.9], [0.4]])
-    found = partition.with_least_overlap(inside, inside + 0.1, search)
+    found = partition.with_least_overlap(inside, inside + 0.1)
     assert found.n_nearest == 1
     across = np.array([[5.4]])  # 5.6 is nearest to the other cell
-    found = partition.with_least_overlap(across, across + 0.2, search)
+    found = partition.with_least_overlap(across, across + 0.2)
     assert found.n_nearest == 2
-    assert sorted(found.find_cells(across, search)[0]) == [0, 1]
-
-
-@pytest.mark.usefixtures("_cells")
-def test_partitions_are_added_until_enough_neighbors_are_found(monkeypatch):
-    """Noise in many columns has neighbors across many borders."""
-    X = np.random.default_rng(0).normal(size=(2000, 30))
-    blocks, expected = lowd.open_blocks(np.array_split(X, 3)), lowd.neighbors(X, 10)
-    monkeypatch.setattr(block_neighbors, "MIN_SHARED_PAIRS", 0.6)
-    several = lowd.neighbors(blocks, 10)
-    assert several.recall >= 0.99
-    monkeypatch.setattr(block_neighbors, "MAX_PARTITIONS", 1)
-    with pytest.warns(ApproximationWarning, match=r"% of the nearest neighbors"):
-        one = lowd.neighbors(blocks, 10)
-    assert one.recall < 0.9
-    assert abs(one.recall - _measure(one, expected)) < 0.03
+    assert sorted(found.find_cells(across)[0]) == [0, 1]
 
 
 def _connect(found):

@@ -59,6 +59,7 @@ def fit(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
 
         word = get_method_word(arguments["method"])
         return fit_blocks(_add_steps(model, steps), arguments, console, word)
+    _refuse_sample(arguments)
     run = Run.start(arguments, console, outputs)
     check_steps(run.table, steps)
     return run.embed(_add_steps(model, steps))
@@ -70,6 +71,7 @@ def choose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
         return fit({**arguments, "method": find_class_name(arguments["method"])}, console, outputs)
     if is_streamed(arguments):
         raise ParameterError("--memory and --cluster need the name of a method: -m pca.")
+    _refuse_sample(arguments)
     run = Run.start_unasked(arguments, console, outputs)
     found = run.diagnosis
     for finding in found.findings:
@@ -85,6 +87,11 @@ def choose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
     model = build_model(best.method, {**arguments, **best.params})
     steps = run.leave_out_columns(best.steps)
     return run.embed(_add_steps(model, steps), reason)
+
+
+def _refuse_sample(arguments: Arguments) -> None:
+    if arguments.get("sample") is not None:
+        raise ParameterError("--sample is for rows in blocks: give --memory or --cluster as well.")
 
 
 def _add_steps(model: Reducer, steps: Arguments) -> Reducer:

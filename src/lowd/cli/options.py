@@ -173,6 +173,14 @@ BLOCKS = (
         metavar="ADDRESS",
     ),
 )
+SAMPLE = Option(
+    "sample",
+    "With --memory or --cluster: random rows that a method learns from; the others are new points "
+    "of its map. 0 is all rows, which pca and projections always take. Default: 5000.",
+    INPUT_PANEL,
+    int,
+    metavar="ROWS",
+)
 
 MESSAGES = (
     make_switch(

@@ -23,6 +23,7 @@ from .options import (
     PLOT,
     PREPARING,
     READING,
+    SAMPLE,
     SEED,
     SERVER_PANEL,
     STANDARDIZE,
@@ -69,7 +70,7 @@ COMMANDS = {
     "map": Command(
         "Diagnose the data, prepare them, choose a method and its parameters, and embed them.",
         "fitting:choose",
-        (DATA, METHOD, *WRITING, VIEW, *READING, *BLOCKS, KEEP, *PREPARING, *COMPUTING),
+        (DATA, METHOD, *WRITING, VIEW, *READING, *BLOCKS, SAMPLE, KEEP, *PREPARING, *COMPUTING),
         _WRITTEN_BY_FIT,
     ),
     "transform": Command(
@@ -198,5 +199,6 @@ def get_command(word: str) -> Command:
     if word in COMMANDS:
         return COMMANDS[word]
     name = METHOD_COMMANDS[word]
-    options = (DATA, *WRITING, VIEW, *READING, *BLOCKS, *PREPARING, *make_flags(name), *COMPUTING)
+    reading = (*READING, *BLOCKS, SAMPLE)
+    options = (DATA, *WRITING, VIEW, *reading, *PREPARING, *make_flags(name), *COMPUTING)
     return Command(get_summary(name), "fitting:fit", options, _WRITTEN_BY_FIT)

@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
 def fit_blocks(model: Reducer, arguments: Arguments, console: Console, word: str) -> Result:
     """Fit a model to the blocks of a source, and write the embedding of each."""
-    X = _open(arguments, partial(_plan_fit, model, bool(arguments["evaluate"])))
+    m = _sample_size(arguments)
+    X = _open(arguments, partial(_plan_fit, model, m, bool(arguments["evaluate"])))
+    X.sample_size = None if model.adds_rows_up else m or None
     params = {n: v for n, v in model.get_params(deep=False).items() if n != "verbose"}
     method = type(model).__name__
-    run = {"method": method, "parameters": params, **_describe(X, arguments)}
+    sampled = {"sample": X.sample_size}
+    run = {"method": method, "parameters": params, **sampled, **_describe(X, arguments)}
     dataset = BlockDataset.start(_get_folder(arguments, word), run, bool(arguments.get("force")))
     from ..store import load, save
 
@@ -38,7 +41,7 @@ def fit_blocks(model: Reducer, arguments: Arguments, console: Console, word: str
         else:
             model.fit(X)
             save(model, dataset.model_path)
-        n_written = dataset.write(X, model)
+        n_written = dataset.write(X, model, fitted=True)
         evaluation = model.evaluate(X) if arguments["evaluate"] else None
     return _summarize(model, X, dataset, n_written, time.perf_counter() - start, evaluation)
 
@@ -65,14 +68,22 @@ def transform_blocks(arguments: Arguments) -> Result:
     return _summarize(model, X, dataset, n_written, time.perf_counter() - start, None)
 
 
+def _sample_size(arguments: Arguments) -> int:
+    """How many rows a method learns from at most; 0 is all of them."""
+    m = arguments.get("sample")
+    return 5000 if m is None else int(m)
+
+
 def _plan_fit(
-    model: Reducer, evaluates: bool, d: int, itemsize: int, n_threads: int
+    model: Reducer, m: int, evaluates: bool, d: int, itemsize: int, n_threads: int
 ) -> dict[str, int]:
     """Bytes that a fit, its map and its evaluation take in addition to the blocks."""
     from ..evidence.quality.block_sample import plan_evaluation
 
+    n = 1 if model.adds_rows_up else m or 1
+    fit = {"fit": 3 * n * d * 8 + sum(model._plan(n, d, itemsize).values())}
     evaluation = {"evaluation": plan_evaluation(d, itemsize)} if evaluates else {}
-    return {**model._plan(1, d, itemsize), **_plan_map(n_threads=n_threads), **evaluation}
+    return {**fit, **_plan_map(n_threads=n_threads), **evaluation}
 
 
 def _plan_map(d: int = 0, itemsize: int = 8, n_threads: int = 1) -> dict[str, int]:  # noqa: ARG001
@@ -105,7 +116,7 @@ def _open(arguments: Arguments, plan: MemoryPlan) -> RowBlocks:
 
 def _describe(X: RowBlocks, arguments: Arguments) -> dict[str, object]:
     """Describe the rows of a run: files with sizes and times, columns, blocks."""
-    files = dict.fromkeys(source for source, _ in X.sources or ())
+    files = dict.fromkeys(source for source, _ in X.sources if source)
     described = []
     for name in files:
         state = os.stat(name)

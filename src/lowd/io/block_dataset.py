@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from .. import progress
 from ..blocks import RowBlocks, Where
 from ..errors import ExistingFileError, FileFormatError, check_folder
+from ..parameters import Reals
 from ..reducer import Reducer, place_block
 from .writing import write, write_completely
 
@@ -67,12 +70,25 @@ class BlockDataset:
         """The numbers of the blocks that are not written yet."""
         return [number for number in range(n_blocks) if not self.part(number).exists()]
 
-    def write(self, X: RowBlocks, model: Reducer, confidence: bool = False) -> int:
-        """Embed and write the missing blocks; return how many there were."""
+    def write(
+        self, X: RowBlocks, model: Reducer, confidence: bool = False, *, fitted: bool = False
+    ) -> int:
+        """Embed and write the missing blocks; return how many there were.
+
+        A model that was `fitted` to these rows may hold their coordinates.
+        """
         X.check_width(model)
         missing = self.list_missing(X.n_blocks)
-        if missing:
-            X.write(_write_block, missing, model, str(self.folder.absolute()), confidence)
+        folder = str(self.folder.absolute())
+        if missing and fitted and len(getattr(model, "embedding_", ())) == X.n_rows:
+            names, lengths = model.get_feature_names_out(), np.array(X.array.chunks[0], int)
+            for done, number in enumerate(missing):
+                start = int(lengths[:number].sum())
+                Y = model.embedding_[start : start + lengths[number]]
+                _write_rows(Y, names, start, number, folder)
+                progress.report("write", done + 1, len(missing))
+        elif missing:
+            X.write(_write_block, missing, model._without_names(), folder, confidence)
         self._write_manifest(is_complete=True)
         return len(missing)
 
@@ -114,13 +130,25 @@ class BlockDataset:
 
 def _write_block(rows: Any, where: Where, model: Reducer, folder: str, confidence: bool) -> int:
     """Write the coordinates of a block, with the numbers of its rows; a task of a worker."""
-    Y = place_block(rows, where, model, confidence)
-    columns: dict[str, Any] = {}
-    if where.start is not None:
-        columns["row"] = np.arange(where.start, where.start + len(Y))
     names = model.get_feature_names_out()
-    columns |= {str(name): np.ascontiguousarray(y) for name, y in zip(names, Y.T, strict=False)}
-    if confidence:
-        columns["confidence"] = np.ascontiguousarray(Y[:, -1])
-    write(Path(folder) / f"part-{where.number:06d}.parquet", columns, force=True)
+    Y, rated = np.split(place_block(rows, where, model, confidence), [len(names)], axis=1)
+    Y = Y.astype(rows.dtype, copy=False)
+    _write_rows(Y, names, where.start, where.number, folder, rated if confidence else None)
     return len(Y)
+
+
+def _write_rows(
+    Y: Reals,
+    names: NDArray[np.object_],
+    start: int | None,
+    number: int,
+    folder: str,
+    rated: Reals | None = None,
+) -> None:
+    columns: dict[str, Any] = {}
+    if start is not None:
+        columns["row"] = np.arange(start, start + len(Y))
+    columns |= {str(name): np.ascontiguousarray(y) for name, y in zip(names, Y.T, strict=True)}
+    if rated is not None:
+        columns["confidence"] = np.ascontiguousarray(rated[:, 0])
+    write(Path(folder) / f"part-{number:06d}.parquet", columns, force=True)
