@@ -44,10 +44,6 @@ FIRST_OF_ALL = [*FIRST, *FIRST_LARGE]
 pytestmark = pytest.mark.filterwarnings("ignore::lowd.errors.DisconnectedGraphWarning")
 
 
-# Maps by affinities, which compare float32 rows in float32.
-FAR_IN_FLOAT32 = {"Eigenmaps-chebyshev"}
-
-
 def n_rows(Q):
     return Q.shape[0] if hasattr(Q, "shape") else len(Q)
 
@@ -147,11 +143,8 @@ def test_far_points_are_finite_and_do_not_disturb_near_ones(case, dtype):
 
 
 @each([*FIRST_OF_ALL, BY_NAME["Eigenmaps-radius-blocks"]])
-def test_far_points_are_where_float64_puts_them(case, request):
+def test_far_points_are_where_float64_puts_them(case):
     """Far points have the same coordinates in float32 and float64, up to float32's largest."""
-    if case.name in FAR_IN_FLOAT32:
-        reason = "float32 distances of far rows to several training rows are the same: all count"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
     _, Q = case.data(np.float32)
     model, limit = fitted(case, np.float32), np.finfo(np.float32).max
     for size in (1e9, 1e18):
