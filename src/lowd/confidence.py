@@ -14,11 +14,16 @@ logistic function of the kept share, which is learned from rows that a fit has l
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, diags_array, issparse
 
-from .parameters import Held, Reals, state
-from .spaces import Neighbors, Rows, Space
+from .linalg.principal import draw_rows
+from .parameters import Held, Indices, Reals, state
+from .spaces import Neighbors, Rows, Space, space_of
 
 # Intercept and slope of a logistic function of the kept share's logit.
 Curve = tuple[float, float]
@@ -34,15 +39,6 @@ def reach(nearest: Reals, full: float = 0.9) -> Reals:
     apart = nearest[np.isfinite(nearest) & (nearest > 0)]
     inside, median = np.quantile(apart, [full, 0.5]) if len(apart) else (0.0, 0.0)
     return np.array([inside, max(inside - median, 0.05 * inside, np.finfo(float).tiny)])
-
-
-def reach_from_mean(apart: Reals) -> Reals:
-    """The same for a linear map, from distances of training rows from their mean.
-
-    All of them are within reach; the step is how far nine of ten are beyond the median.
-    """
-    middle, usual, most = np.sort(apart)[[len(apart) // 2, len(apart) * 9 // 10, -1]]
-    return np.array([most * (1 + 1e-6), max(usual - middle, 0.05 * most, np.finfo(float).tiny)])
 
 
 def scope(embedded: Space, count: int) -> Reals:
@@ -61,6 +57,58 @@ def within_reach(distance: Reals, reach: Reals) -> Reals:
     inside, step = reach
     excess = np.where(np.isnan(distance), np.inf, distance - inside)
     return np.asarray(np.exp2(-np.maximum(excess, 0) / step))
+
+
+class SampledRows(Held):
+    """Some of the training rows: a linear map, which needs no neighbors, is trusted near them.
+
+    What near means among them is found when it is first asked for, as it takes longer than the fit.
+    """
+
+    rows: Any = state("n_sampled n_features")  # dense or sparse
+    units: Reals | None = state("n_features")  # of the columns, in which distances are measured
+
+    def __init__(self, rows: Any, units: Reals | None = None) -> None:
+        self.rows, self.units = rows, units
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"rows": self.rows, "units": self.units}
+
+    @classmethod
+    def of(cls, X: Any, units: Reals | None = None, hashes: Indices | None = None) -> SampledRows:
+        """A sample of the rows, the same in whichever order they come."""
+        rows = draw_rows(X, sample_size(X), hashes)
+        return cls(rows.copy() if rows is X else rows, units)
+
+    @cached_property
+    def space(self) -> Space:
+        return space_of(self._in_units(self.rows), "euclidean", None)
+
+    @cached_property
+    def reach(self) -> Reals:
+        nearest = self.space.nearest(1).nearest if self.space.n > 1 else np.zeros(1)
+        if nearest.any():
+            return reach(nearest)
+        # There are nothing but duplicates: new rows are judged by the extent of the data.
+        extent = float(self.space.distances(np.arange(1)).max())
+        return np.array([0.0, max(0.05 * extent, np.finfo(float).tiny)])
+
+    def bound(self, Q: Any) -> Reals:
+        """What bounds the confidence of new rows: how far the nearest of these is."""
+        return within_reach(self.space.query(self._in_units(Q), 1).nearest, self.reach)
+
+    def _in_units(self, X: Any) -> Any:
+        if self.units is None:
+            return X
+        if issparse(X):
+            return csr_array(X @ diags_array(1 / self.units), dtype=X.dtype)
+        return np.asarray(X / self.units, X.dtype)
+
+
+def sample_size(X: Any) -> int:
+    """How many rows a model keeps: about 100,000 entries, and 32 to 512 rows."""
+    n, d = X.shape
+    return int(min(max(100_000 // max(X.nnz // n if issparse(X) else d, 1), 32), 512))
 
 
 def kept_share(near: Neighbors, Y: Reals, embedded: Reals, scope: Reals) -> Reals:

@@ -484,11 +484,11 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     @np.errstate(over="ignore", invalid="ignore")
     def _place_alike(self, Q: Any, dtype: np.dtype[Any], rate: bool) -> tuple[Reals, Reals | None]:
         Y, used = self._transform(Q)
-        rated = self._rate(Q, Y, used) if rate else None
+        placed = Y
         if Y.dtype != dtype:  # beyond the range of its type the largest number, not infinity
             limit = np.finfo(dtype).max
-            Y = np.where(np.isfinite(Y), np.clip(Y, -limit, limit), Y).astype(dtype)
-        return finite(Y), rated
+            placed = np.where(np.isfinite(Y), np.clip(Y, -limit, limit), Y).astype(dtype)
+        return finite(placed), self._rate(Q, Y, used) if rate else None
 
     def _rate(self, Q: Any, Y: Reals, used: Any) -> Reals:
         """Confidence of rows at Y, by the curve of the method or of the data."""

@@ -342,11 +342,21 @@ def with_contiguous_rows(X: Reals) -> Reals:
 
 @overridable
 def draw_rows(X: Any, most: int, hashes: Indices | None = None) -> Any:
-    """Random rows, which their content decides: the same ones in whichever order they come."""
-    if X.shape[0] <= most:
+    """Random rows, which their content decides: the same ones in whichever order they come.
+
+    Of rows that are equal, one is drawn, unless there are too few others.
+    """
+    n = count = X.shape[0]
+    if n <= most:
         return X
-    drawn = np.argpartition(hash_rows(X) if hashes is None else hashes, most - 1)[:most]
-    return X[np.sort(drawn)]
+    hashes, count = hash_rows(X) if hashes is None else hashes, most
+    while True:
+        drawn = np.argpartition(hashes, count - 1)[:count]
+        first = np.unique(hashes[drawn], return_index=True)[1]
+        if len(first) >= most or count == n:
+            break
+        count = min(4 * count, n)
+    return X[np.sort(drawn[first[:most]])]
 
 
 # -- classical scaling of rows --------------------------------------------------------------------
@@ -357,8 +367,6 @@ class PrincipalMap(Held):
 
     mean: Reals = state("n_features")
     axes: Reals = state("n_features n_components")
-    variances: Reals = state("n_components")  # along the axes
-    noise: float = state()  # the variance along any other direction
     missed: float = state()  # the share of the variance that the axes leave out
 
     def project(self, X: Any) -> Reals:
@@ -368,19 +376,6 @@ class PrincipalMap(Held):
     def rebuild(self, Y: Reals) -> Reals:
         """The rows that have these coordinates, and nothing besides."""
         return project(Y, None, np.ascontiguousarray(self.axes.T), self.mean)
-
-    def distances(self, X: Any, Y: Reals) -> Reals:
-        """How far rows at Y are from the mean, in standard deviations (Tipping and Bishop, 1999).
-
-        Along each axis these are its own; the rest of the row, which the coordinates do not show,
-        counts in standard deviations of the noise.
-        """
-        squares = np.square(Y, dtype=np.float64)
-        rest = np.maximum(squared_lengths(X, self.mean) - squares.sum(1), 0)
-        least = max(1e-12 * float(self.variances.sum()), np.finfo(float).tiny)
-        with np.errstate(over="ignore"):  # of rows beyond all that vary
-            along = squares @ (1 / np.maximum(self.variances, least))
-            return np.asarray(np.sqrt(along + rest / max(self.noise, least)))
 
 
 def scale_rows(X: Any, k: int | None, seed: int, dtype: DTypeLike) -> tuple[PrincipalMap, Scaling]:
@@ -398,8 +393,6 @@ def scale_rows(X: Any, k: int | None, seed: int, dtype: DTypeLike) -> tuple[Prin
     left = max(axes.total - float(values.sum()), 0.0)
     placed = PrincipalMap()
     placed.mean, placed.axes = mean, np.ascontiguousarray(V * flips, X.dtype)
-    placed.variances = values / n
-    placed.noise = left / n / max(d - len(values), 1)
     placed.missed = left / axes.total if axes.total > 0 else 0.0
     scale = np.sqrt(values)
     vectors = np.divide(Y * flips, scale, out=np.zeros_like(Y), where=scale > 0)

@@ -13,7 +13,7 @@ from ..blocks import RowBlocks, is_blocks
 from ..errors import UnsupportedError
 from ..linalg.centered import Scaling, classical_scaling, half_squares, warn_if_indefinite
 from ..linalg.eigen import krylov_tolerance, signs
-from ..linalg.principal import PrincipalMap, draw_rows, scale_rows, squared_lengths
+from ..linalg.principal import PrincipalMap, scale_rows, squared_lengths
 from ..parameters import (
     Count,
     Indices,
@@ -150,6 +150,7 @@ class ClassicalMDS(Reducer):
     degenerate_axes_: tuple[tuple[int, ...], ...] = state()
     # What places new points: principal axes of Euclidean rows, or distances to training points.
     _linear: PrincipalMap = state()
+    _sampled: confidence.SampledRows = state()
     _axes: Reals = state("n_points n_components")
     _alike: Indices = state("n_points of n_points")  # numbers of points, equal for duplicates
 
@@ -215,9 +216,7 @@ class ClassicalMDS(Reducer):
         norms = squared_lengths(X, self._linear.mean)
         self._keep_means(norms + norms.mean())
         self.correction_constant_ = 0.0
-        some = draw_rows(X, 1000)
-        far = self._linear.distances(some, self._linear.project(some))
-        self._reach = confidence.reach(far, full=1.0)
+        self._sampled = confidence.SampledRows.of(X)
         return found.coordinates
 
     def _transform(self, Q: Any) -> tuple[Reals, Reals | None]:
@@ -252,10 +251,11 @@ class ClassicalMDS(Reducer):
         share = np.where(same, (u * u * (3 - 2 * u))[:, None], 1)
         return self._correct(D, self.correction_constant_ * share)
 
-    def _confidence(self, Q: Any, Y: Reals, used: Reals | None) -> Reals:
+    def _confidence(self, Q: Any, Y: Reals, used: Reals | None) -> Reals:  # noqa: ARG002
         """Gower's formula places a point where a fit with it would, if it belongs to the data."""
-        far = self._linear.distances(Q, Y) if used is None else used
-        return confidence.within_reach(far, self._reach)
+        if used is None:
+            return self._sampled.bound(Q)
+        return confidence.within_reach(used, self._reach)
 
     def _inverse_transform(self, Y: Reals) -> Reals:
         if hasattr(self, "_linear"):

@@ -24,7 +24,6 @@ from ..linalg.eigen import krylov_tolerance, signs
 from ..linalg.principal import (
     PrincipalMap,
     column_means,
-    draw_rows,
     from_scatter,
     principal_axes,
     project,
@@ -186,6 +185,7 @@ class KernelPCA(Reducer):
     degenerate_axes_: tuple[tuple[int, ...], ...] = state()
     # What places new rows: of the linear kernel principal axes, of others the kernel.
     _linear: PrincipalMap = state()
+    _sampled: confidence.SampledRows = state()
     _measure: str = state()
     _numbers: tuple[float, ...] = state()
     _center: Reals = state("n_features")
@@ -241,9 +241,7 @@ class KernelPCA(Reducer):
         self._linear, found = scale_rows(X, self.n_components, seed, dtype)
         self._describe(found)
         self.reconstruction_error_ = self._linear.missed
-        some = draw_rows(X, 1000)
-        far = self._linear.distances(some, self._linear.project(some))
-        self._reach = confidence.reach(far, full=1.0)
+        self._sampled = confidence.SampledRows.of(X)
         return found.coordinates
 
     def _fit_landmarks(self, X: Any, m: int, seed: int) -> Reals:
@@ -327,10 +325,11 @@ class KernelPCA(Reducer):
             nearest.append(self._nearest(K, rows))
         return np.concatenate(coordinates), np.concatenate(nearest)
 
-    def _confidence(self, Q: Any, Y: Reals, used: Reals | None) -> Reals:
+    def _confidence(self, Q: Any, Y: Reals, used: Reals | None) -> Reals:  # noqa: ARG002
         """A point is placed where a fit with it would place it, if it belongs to the data."""
-        far = self._linear.distances(Q, Y) if used is None else used
-        return confidence.within_reach(far, self._reach)
+        if used is None:
+            return self._sampled.bound(Q)
+        return confidence.within_reach(used, self._reach)
 
     def _inverse_transform(self, Y: Reals) -> Reals:
         if hasattr(self, "_linear"):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils.validation import check_is_fitted
 
 from .. import confidence, random
@@ -37,7 +37,6 @@ from ..linalg.principal import (
     route_costs,
     scatter,
     scatter_product,
-    squared_lengths,
     with_rounding,
 )
 from ..linalg.scree import Rule, choose_by_rule, count_for_variance
@@ -113,8 +112,8 @@ class PCA(Reducer):
 
     References
     ----------
-    Pearson (1901), Philosophical Magazine 2; Tipping and Bishop (1999), probabilistic PCA, whose
-    distance is behind the confidence; Musco and Musco (2015), block Krylov methods.
+    Pearson (1901), Philosophical Magazine 2; Tipping and Bishop (1999), probabilistic PCA; Musco
+    and Musco (2015), block Krylov methods.
 
     Examples
     --------
@@ -155,7 +154,7 @@ class PCA(Reducer):
     degenerate_axes_: tuple[tuple[int, ...], ...] = state()
     n_samples_: int | float = state()  # type: ignore[assignment]
     moments_: Moments = state()
-    _sample: Reals = state("n_sampled n_features")  # of the rows of all batches
+    _sampled: confidence.SampledRows = state()
 
     # -- fit -----------------------------------------------------------------------------------
 
@@ -242,10 +241,9 @@ class PCA(Reducer):
         if not self.scale:
             self._warn_of_dominant_column()
 
-        # 5. How far from the mean training rows are, by which new ones are judged.
-        sample = self._sample if batch else found.sample
-        apart = self._distances(sample, self._transform(sample)[0])
-        self._reach = confidence.reach_from_mean(apart)
+        # 5. Some of the rows, by the distance to which new ones are judged.
+        rows = self._sampled.rows if batch else found.sample
+        self._sampled = confidence.SampledRows(rows, found.units)
 
     @property
     def _wanted(self) -> int | None:
@@ -288,12 +286,12 @@ class PCA(Reducer):
         if isinstance(X, RowBlocks):
             raise UnsupportedError("partial_fit takes batches in memory; fit takes all blocks.")
         w = validate_weights(weights, X.shape[0])
-        new, most = Moments.of(X, w, self.ddof), min(max(100_000 // X.shape[1], 32), 512)
-        sample = in_memory(draw_rows(X if w is None else X[w > 0], most)).copy()
+        new = Moments.of(X, w, self.ddof)
+        sample = confidence.SampledRows.of(X if w is None else X[w > 0]).rows
         if hasattr(self, "moments_"):
             new = self.moments_.merge(new)
-            sample = draw_rows(np.vstack([self._sample, sample]), most)
-        self.moments_, self._sample = new, sample
+            sample = merge_samples(self._sampled.rows, sample)
+        self.moments_, self._sampled = new, confidence.SampledRows(sample)
 
     def _is_waiting(self) -> bool:
         """Whether the batches have too few rows yet; then the model waits for more."""
@@ -335,23 +333,7 @@ class PCA(Reducer):
         return np.sqrt(np.where(self.explained_variance_ > 0, self.explained_variance_, 1))
 
     def _confidence(self, Q: Any, Y: Reals, used: None) -> Reals:  # noqa: ARG002
-        return confidence.within_reach(self._distances(Q, Y), self._reach)
-
-    def _distances(self, Q: Any, Y: Reals) -> Reals:
-        """Distances from the mean in standard deviations, by the model of probabilistic PCA.
-
-        Along each axis these are the axis's own; the rest of the row, which the coordinates do not
-        show, counts in standard deviations of the noise.
-        """
-        Y = Y.astype(np.float64) * self._spread()
-        whole = squared_lengths(Q, self.mean_, self.scale_ if self.scale else None)
-        # No variance is smaller than what rounding may make of a row in the space of the axes.
-        rounding = 1e-12 if Q.dtype == np.float64 else 1e-5
-        least = max(rounding * self.total_variance_, np.finfo(float).tiny)
-        rest = np.maximum(whole * (1 - rounding) - np.square(Y).sum(1), 0)
-        with np.errstate(over="ignore", divide="ignore"):
-            along = np.square(Y) @ (1 / np.maximum(self.explained_variance_, least))
-            return np.asarray(np.sqrt(along + rest / max(self.noise_variance_, least)))
+        return self._sampled.bound(Q)
 
     # -- probabilistic PCA ---------------------------------------------------------------------
 
@@ -448,10 +430,11 @@ def axes_of(
         units = standard_deviations(column_scatter(X, mean, w), weight, how.ddof)
     dtype = np.float32 if how._float32 else np.float64
     axes = principal_axes(X, mean, k, seed, units=units, weights=w, dtype=dtype)
-    if w is None or (w > 0).all():
-        hashes = None if statistics is None else statistics.priorities
-        return WholeAxes(axes, mean, units, weight, most, draw_rows(X, 1000, hashes))
-    return WholeAxes(axes, mean, units, weight, most, draw_rows(X[w > 0], 1000))
+    hashes = None if statistics is None else statistics.priorities
+    if w is not None and not w.all():  # rows without a weight are not there
+        X, hashes = X[w > 0], None
+    sample = confidence.SampledRows.of(X, hashes=hashes).rows
+    return WholeAxes(axes, mean, units, weight, most, sample)
 
 
 def total_weight(w: Reals | None, n: int, ddof: int) -> float:
@@ -524,22 +507,21 @@ def _(X: RowBlocks, how: PCA, seed: int, *_: object) -> WholeAxes:
     """
     if X.n_features > 4096:
         return axes_of_sketch(X, how, seed)
-    most = sample_size(X.n_features)
-    moments, sample = X.reduce("moments", _sums_of_block, partial(_merge_sums, most), most)
+    moments, sample = X.reduce("moments", _sums_of_block, _merge_sums)
     if not moments.weight:
         raise DataError("the data have 0 rows, while a minimum of 1 is required.")
     return axes_of(moments, how, seed)._replace(sample=sample)
 
 
-def _sums_of_block(X: Any, most: int) -> tuple[Moments, Reals]:
+def _sums_of_block(X: Any) -> tuple[Moments, Any]:
     n, d = X.shape
     if not n:
         return Moments(0.0, np.zeros(d), np.zeros((d, d))), np.empty((0, d), X.dtype)
-    return Moments.of(X), in_memory(draw_rows(X, most))
+    return Moments.of(X), confidence.SampledRows.of(X).rows
 
 
-def _merge_sums(most: int, a: tuple[Any, Reals], b: tuple[Any, Reals]) -> tuple[Any, Reals]:
-    return a[0].merge(b[0]), draw_rows(np.vstack([a[1], b[1]]), most)
+def _merge_sums(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+    return a[0].merge(b[0]), merge_samples(a[1], b[1])
 
 
 class Sketch(NamedTuple):
@@ -570,7 +552,6 @@ def axes_of_sketch(X: RowBlocks, how: PCA, seed: int) -> WholeAxes:
     gives the residual of every axis as well.
     """
     k, d, units, sample = how._wanted, X.n_features, np.ones(X.n_features), np.empty(0)
-    most = sample_size(d)
     if k is None:
         raise UnsupportedError(
             f"PCA(n_components={how.n_components!r}) of blocks needs the scatter matrix of all "
@@ -580,8 +561,7 @@ def axes_of_sketch(X: RowBlocks, how: PCA, seed: int) -> WholeAxes:
     def sketch(V: Reals) -> Sketch:
         nonlocal sample
         found: Sketch
-        merge = partial(_merge_sums, most)
-        found, sample = X.reduce("products", _sketch_of_block, merge, most, V / units[:, None])
+        found, sample = X.reduce("products", _sketch_of_block, _merge_sums, V / units[:, None])
         if not found.weight:
             raise DataError("the data have 0 rows, while a minimum of 1 is required.")
         if how.center:
@@ -598,8 +578,8 @@ def axes_of_sketch(X: RowBlocks, how: PCA, seed: int) -> WholeAxes:
         P = np.linalg.qr(Q)[0]
         found = sketch(P)
         Q = found.SV / units[:, None]
-    n, largest = found.weight, int(min(found.weight, d))
-    check_count(k, largest, "n_components", f"n_samples={n:g}, n_features={d}")
+    n, most = found.weight, int(min(found.weight, d))
+    check_count(k, most, "n_components", f"n_samples={n:g}, n_features={d}")
     values, Z, *_ = dense_eigenpairs((P.T @ Q + Q.T @ P) / 2, k)
     V = P @ Z
     size = max(float(values[0]), np.finfo(float).tiny)
@@ -615,10 +595,10 @@ def axes_of_sketch(X: RowBlocks, how: PCA, seed: int) -> WholeAxes:
     mean, squares = found.mean if how.center else np.zeros(d), found.squares / units**2
     axes = Axes(values, V, float(squares.sum()), "randomized", residual, noise)
     axes = with_rounding(axes, n, mean / units, lambda: squares, dtype)
-    return WholeAxes(axes, mean, units if how.scale else None, n, largest, sample)
+    return WholeAxes(axes, mean, units if how.scale else None, n, most, sample)
 
 
-def _sketch_of_block(X: Any, most: int, V: Reals) -> tuple[Sketch, Reals]:
+def _sketch_of_block(X: Any, V: Reals) -> tuple[Sketch, Any]:
     n, d = X.shape
     if not n:
         empty = Sketch(0.0, np.zeros(d), V, np.zeros(V.shape), np.zeros(d))
@@ -626,15 +606,16 @@ def _sketch_of_block(X: Any, most: int, V: Reals) -> tuple[Sketch, Reals]:
     mean = column_means(X)
     SV = scatter_product(X, mean, V)[0] if V.shape[1] else np.zeros(V.shape)
     sketch = Sketch(float(n), mean, V, SV, column_scatter(X, mean))
-    return sketch, in_memory(draw_rows(X, most))
+    return sketch, confidence.SampledRows.of(X).rows
 
 
-# -- a sample of the rows -------------------------------------------------------------------------
-
-
-def sample_size(d: int) -> int:
-    """How many rows of d columns show how far rows are: 1000, or about 4 million entries."""
-    return min(max(2**22 // d, 32), 1000)
+def merge_samples(a: Any, b: Any) -> Any:
+    """A sample of all rows from samples of two parts of them, sparse if both are."""
+    if issparse(a) and issparse(b):
+        rows = csr_array(vstack([a, b]))
+    else:
+        rows = np.vstack([in_memory(a), in_memory(b)])
+    return draw_rows(rows, confidence.sample_size(rows))
 
 
 def in_memory(X: Any) -> Reals:

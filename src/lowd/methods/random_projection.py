@@ -17,7 +17,7 @@ from ..backend import chunks, overridable, threads
 from ..blocks import RowBlocks
 from ..errors import DimensionWarning, ParameterError, UnsupportedError, warn
 from ..linalg.kinds import multiply
-from ..linalg.principal import draw_rows, project, squared_lengths, with_contiguous_rows
+from ..linalg.principal import project, with_contiguous_rows
 from ..parameters import Count, Graph, Indices, Limit, Reals, Seed, Share, refuse_unused, state
 from ..reducer import Reducer
 
@@ -81,8 +81,7 @@ class RandomProjection(Reducer):
     takes_statistics = True
 
     n_components_: int = state()
-    _center: Reals = state("n_features")  # of a sample of the training rows, from which their
-    # distances are those of new rows judged by
+    _sampled: confidence.SampledRows = state()
 
     def _fit(self, X: Any, y: object, seed: int, statistics: Any = None) -> None:  # noqa: ARG002
         blocks = isinstance(X, RowBlocks)
@@ -96,7 +95,8 @@ class RandomProjection(Reducer):
         self.n_components_ = self._n_features_out = k = self._choose_dimension(n, d)
         self._draw_matrix(k, d, seed, np.dtype(np.float32 if self._float32 else np.float64))
         if not blocks:  # of which none is read
-            self._measure_reach(X, None if statistics is None else statistics.priorities)
+            hashes = None if statistics is None else statistics.priorities
+            self._sampled = confidence.SampledRows.of(X, hashes=hashes)
 
     def _draw_matrix(self, k: int, d: int, seed: int, dtype: np.dtype[Any]) -> None:
         raise NotImplementedError
@@ -121,23 +121,13 @@ class RandomProjection(Reducer):
             )
         return k
 
-    # -- confidence: a projection keeps lengths, and of the data it knows nothing else ------------
-
-    def _measure_reach(self, X: Any, hashes: Indices | None) -> None:
-        """How far a sample of the rows is from its mean: the same rows in whichever order."""
-        X = draw_rows(X, 1000, hashes)
-        self._center = np.asarray(X.astype(np.float64).mean(0)).ravel()
-        self._reach = confidence.reach_from_mean(np.sqrt(squared_lengths(X, self._center)))
-
     def _confidence(self, Q: Any, Y: Reals, used: None) -> Reals:  # noqa: ARG002
-        if not hasattr(self, "_reach"):
+        if not hasattr(self, "_sampled"):
             raise UnsupportedError(
                 f"this {type(self).__name__} has read none of its training rows, so it does not "
                 "know which rows are far from them. Fit it again, on rows in memory."
             )
-        with np.errstate(over="ignore"):
-            apart = np.sqrt(squared_lengths(Q, self._center))
-        return confidence.within_reach(apart, self._reach)
+        return self._sampled.bound(Q)
 
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
         k = self.n_components if self.n_components != "auto" else jl_min_dim(n, self.eps)
