@@ -167,3 +167,16 @@ def test_the_unit_of_affinities_does_not_matter():
         found = of_weights(W * unit, normalization="none")
         close(found.embedding_, expected.embedding_)
         assert found.degenerate_axes_ == expected.degenerate_axes_ == ()
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_landmarks_of_given_affinities(form):
+    """The same rows are fitted, and the others are mapped by their weights to these."""
+    X = roll(200)[0]
+    W = rbf_kernel(X, gamma=0.05)
+    model = lowd.LaplacianEigenmaps(2, affinity="precomputed", n_landmarks=120).fit(form(W))
+    some = model.landmarks_
+    assert len(set(some.tolist())) == 120
+    part = lowd.LaplacianEigenmaps(2, affinity="precomputed").fit(W[np.ix_(some, some)])
+    close(model.embedding_, part.transform(W[:, some]))
+    same_bits(model.transform(form(W[:9])), model.embedding_[:9])

@@ -281,7 +281,7 @@ class LaplacianEigenmaps(Reducer):
     def _restrict(self, X: Any, rows: Indices) -> Any:
         """Some rows of the data, and columns if it is a square matrix."""
         if self._kind() in ("affinity", "distances"):
-            return X[rows][:, rows]
+            return csr_array(X[rows][:, rows]) if issparse(X) else X[np.ix_(rows, rows)]
         return take_rows(X, rows)
 
     def _weigh(self, X: Any) -> AffinityGraph:
