@@ -473,6 +473,11 @@ class TSNE(Reducer):
         """
         A = nonzero_entries(Q[:, self._columns])
         closest = self._space.query(project_affinities(A), self._n_candidates)
+        # Of training points with equal affinities the first one stands for all.
+        held, first = self._space.rows[closest.indices], closest.indptr[:-1]
+        alike = (held == held[first][closest.owners]).all(1)
+        alike[first] = False
+        closest = closest.keep(~alike)
         distance = affinity_distances(A, self._largest)
         distance[closest.nearest == 0] = 0
         judged = closest._replace(distances=distance[closest.owners])

@@ -1,92 +1,14 @@
-"""Training points keep their coordinates, and new points approach them continuously."""
+"""Training points return to their coordinates, and maps do not jump beside them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from lowd.backends.row_hash import hash_rows
-from lowd.distances.nearest import Nearest
-from lowd.maps.remember import Remember, approach
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 import lowd
 from cases import fit
-from lowd.backends import resolve
-from manifolds import roll
-
-FAMILY = (lowd.LocallyLinearEmbedding, lowd.ModifiedLLE, lowd.HessianLLE, lowd.LTSA)
-OPS = resolve("auto", 2)
-
-
-@pytest.mark.parametrize("cls", FAMILY)
-def test_training_rows_are_remembered_and_the_map_is_close_without_memory(cls):
-    X, _ = roll(800)
-    model = cls(2, n_neighbors=12).fit(X)
-    rows = np.array([700, 3, 3, 41])
-    np.testing.assert_array_equal(model.transform(X[rows]), model.embedding_[rows])
-    bare = model.map_.then(X, OPS)
-    off = np.sqrt(((bare - model.embedding_) ** 2).mean())
-    assert 0 < off < 0.05
-    np.testing.assert_array_equal(model.map_(X, OPS, remember=False), bare)
-    np.testing.assert_allclose(model.transform(X[rows] + 1e-6), model.embedding_[rows], atol=1e-5)
-
-
-def test_rows_are_found_by_their_bits():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 3, (500, 6)).astype(float)  # many duplicates, few bits
-    X = np.unique(X, axis=0)
-    assert len(np.unique(hash_rows(X))) == len(X)
-    np.testing.assert_array_equal(hash_rows(X), hash_rows(X.astype(np.float32)))
-    np.testing.assert_array_equal(hash_rows(X), hash_rows(np.where(X == 0, -0.0, X)))
-    Y = np.arange(len(X), dtype=float)[:, None]
-
-    class Nowhere:
-        radius = None
-
-        def find_neighbors(self, Q, ops):  # noqa: ARG002 - no training row is near
-            return csr_array(np.ones((len(Q), len(X))))
-
-        def from_neighbors(self, Q, near, ops):  # noqa: ARG002
-            return np.full((len(Q), 1), -1.0)
-
-    memory = Remember.of(Nowhere(), X, Y)
-    order = rng.permutation(len(X))
-    np.testing.assert_array_equal(memory(X[order], OPS), Y[order])
-    mixed = np.vstack([X[:2], X[:2] + 0.5])
-    np.testing.assert_array_equal(memory(mixed, OPS).ravel(), [0, 1, -1, -1])
-    # A key alone is not believed.
-    forged = Remember(Nowhere(), memory.keys, memory.rows, X + 1, Y)
-    assert (forged(X, OPS) == -1).all()
-
-
-def _line(*at):
-    """Distances of points of a line to training points at 0, 10 and 30, their homes."""
-    return np.abs(np.array(at, float)[:, None] - [0.0, 10.0, 30.0])
-
-
-HOMES = np.array([[0.0], [10.0], [30.0]])  # a stretch of 1 everywhere
-
-
-def _lists(D):
-    return csr_array((D.ravel(), np.tile(np.arange(3), len(D)), np.arange(0, D.size + 1, 3)))
-
-
-@pytest.mark.parametrize("form", [np.asarray, _lists])
-def test_what_neighbors_explain_is_left_alone_and_what_is_left_fades(form):
-    """An extension that is exact, and one that is off by 5."""
-    at = np.array([0.0, 1e-6, 1.0, 5.0])
-    D = _line(*at)
-    make = Nearest.in_matrix if form is np.asarray else Nearest.in_lists
-    nearest = make(form(D))
-    exact = at[:, None].copy()
-    np.testing.assert_array_equal(approach(exact.copy(), nearest, HOMES), exact)
-    off = approach(exact - 5, nearest, HOMES)[:, 0]
-    assert off[0] == 0
-    assert -2.1e-6 < off[1] < 0
-    # 9 from the next home and 1 from its own, two homes are at least 8 apart: a stretch of 10 / 8.
-    np.testing.assert_allclose(off[2], -2 * 10 / 8)
-    assert off[3] == 0  # between two homes: 5 - 5, as it is
 
 
 def _directions(X, seed=0):
