@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, issparse
 
+from .backend import chunks
 from .linalg.principal import draw_rows
 from .parameters import Held, Indices, Reals, state
 from .spaces import Neighbors, Rows, Space, space_of
@@ -95,7 +96,10 @@ class SampledRows(Held):
 
     def bound(self, Q: Any) -> Reals:
         """What bounds the confidence of new rows: how far the nearest of these is."""
-        return within_reach(self.space.query(self._in_units(Q), 1).nearest, self.reach)
+        nearest = np.empty(Q.shape[0])
+        for some in chunks(len(nearest), self.space.n, 2**19):  # whose distances the cache holds
+            nearest[some] = self.space.toward(self._in_units(Q[some])).min(1)
+        return within_reach(nearest, self.reach)
 
     def _in_units(self, X: Any) -> Any:
         if self.units is None:
