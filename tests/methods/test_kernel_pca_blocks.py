@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lowd.solvers import streamed_kernel
 from scipy.sparse import csr_array
 
 import lowd
@@ -56,7 +55,6 @@ def test_features_of_a_block_are_summed_by_parts(monkeypatch):
     blocks = lowd.open_blocks([X[:250], X[250:]])
     how = {"kernel": "rbf", "gamma": 0.1, "n_landmarks": 30}
     whole = lowd.KernelPCA(2, **how).fit(blocks)
-    monkeypatch.setattr(streamed_kernel, "FEATURE_BYTES", 7 * 30 * 8)
     monkeypatch.setattr("lowd.methods.kernel_pca.chunks", parts_of_seven)
     parts = lowd.KernelPCA(2, **how).fit(blocks)
     np.testing.assert_allclose(parts.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
@@ -75,8 +73,6 @@ def test_sparse_blocks_and_confidence():
 
 def test_axes_are_those_of_all_rows_not_of_the_candidates(monkeypatch, tmp_path):
     """The variances of features of all rows, though landmarks come from a few."""
-    monkeypatch.setattr(streamed_kernel, "N_CANDIDATES", 60)
-    monkeypatch.setattr(streamed_kernel, "CANDIDATES_PER_LANDMARK", 2)
     draw = RowBlocks.draw
     monkeypatch.setattr(
         RowBlocks, "draw", lambda self, most, **how: draw(self, min(most, 60), **how)
