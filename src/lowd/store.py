@@ -115,7 +115,7 @@ def class_of(name: str) -> type[Reducer]:
 def _model_modules() -> dict[str, str]:
     package = __name__.rpartition(".")[0]
     methods = {name: f"{package}.methods.{module}" for name, module in METHODS.items()}
-    others = {"Pipeline": "pipeline", "NeighborsTransformer": "neighbors"}
+    others = {"Pipeline": "pipeline", "NeighborsTransformer": "neighbor_graph"}
     return methods | {name: f"{package}.{module}" for name, module in others.items()}
 
 
