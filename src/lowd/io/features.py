@@ -125,7 +125,7 @@ def make_table(loaded: ReadFrame, options: Options) -> Table:
                 _refuse_text(loaded.name, other, roles.label is None)
             hold = "holds" if len(other) == 1 else "hold"
             notes.append(
-                f"Kept beside the rows, not in them: {quote_names(other)}, which {hold} text (to "
+                f"Kept as extra columns, not features: {quote_names(other)}, which {hold} text (to "
                 "use text: encode=True or gower=True)."
             )
             text = [name for name in text if name not in other]

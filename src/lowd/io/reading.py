@@ -122,7 +122,7 @@ def read(
         "keep" leaves NaN there, for `lowd.diagnose` and `lowd.Pipeline(impute=...)`.
     text : {"error", "beside"}, default="error"
         Columns of text that are neither label nor identifier: "error" names the remedies, "beside"
-        keeps them beside the rows, not in them.
+        keeps them as extra columns, not as features.
     encode : bool or dict, default=False
     gower : bool, default=False
         What to do with text: one-hot encode it, or keep it in a table for Gower's distance.
@@ -130,7 +130,7 @@ def read(
         have is 0 in all of them, and noted.
     dates : bool, default=False
         What to do with columns of dates (ISO 8601, 31.12.2020, 12/31/2020): without it they are
-        kept beside the rows, with it they are features, in days since 1970. With `gower` they
+        kept as extra columns, with it they are features, in days since 1970. With `gower` they
         are part of the table.
     distances : bool or None, default=None
         Whether a square or condensed matrix holds distances; None detects it.

@@ -77,7 +77,7 @@ class Roles(NamedTuple):
             if aside:
                 notes.append(_describe_dates(aside, uses_dates))
             if judged := [n for n in others if n in QUALITY_COLUMNS]:
-                notes.append(f"Kept beside the rows, not in them: {quote_names(judged)}.")
+                notes.append(f"Kept as extra columns, not features: {quote_names(judged)}.")
         extra = [n for n in others if n != vector and n not in set(features)]
         used = {n: read[0] for n, read in dates.items() if n in set(features)}
         if used:
@@ -92,7 +92,7 @@ def _describe_dates(aside: list[str], uses_dates: bool) -> str:
         else "(to use them, in days: dates=True)"
     )
     hold = "holds" if len(aside) == 1 else "hold"
-    return f"Kept beside the rows, not in them: {quote_names(aside)}, which {hold} dates {why}."
+    return f"Kept as extra columns, not features: {quote_names(aside)}, which {hold} dates {why}."
 
 
 def _check_dates(
@@ -217,7 +217,7 @@ def _find_vector(frame: Frame, names: list[str], options: Options, notes: list[s
         return None
     notes.append(f"Column {lists[0]!r} holds lists and was taken as the rows (vector=...).")
     if others := [n for n in names if n != lists[0]]:
-        notes.append(f"Columns {quote_names(others)} are kept beside them.")
+        notes.append(f"Columns {quote_names(others)} are kept as extra columns.")
     return lists[0]
 
 
