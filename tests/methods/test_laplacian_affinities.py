@@ -179,4 +179,4 @@ def test_landmarks_of_given_affinities(form):
     assert len(set(some.tolist())) == 120
     part = lowd.LaplacianEigenmaps(2, affinity="precomputed").fit(W[np.ix_(some, some)])
     close(model.embedding_, part.transform(W[:, some]))
-    same_bits(model.transform(form(W[:9])), model.embedding_[:9])
+    close(model.transform(form(W[:9])), model.embedding_[:9])

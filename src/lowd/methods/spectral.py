@@ -219,9 +219,9 @@ class LaplacianEigenmaps(Reducer):
 
     def _fit(self, X: Any, y: Any, seed: int) -> Reals:  # noqa: ARG002
         self._check(X)
-        rows = self._choose_landmarks(X, seed)
         # 1. The graph, and 2. the weights of its edges.
-        graph = self._weigh(X if rows is None else self._restrict(X, rows))
+        given = callable(self.affinity) or self.affinity == "precomputed"
+        graph, rows = self._take_weights(X, seed) if given else self._weigh_edges(X, seed)
         # 3. Eigenvectors of its Laplacian.
         k, form, counts = self.n_components, self.normalization, graph.counts
         found = laplacian_eigenpairs(graph.W, graph.point_of_row, k, seed, form != "none")
@@ -268,35 +268,48 @@ class LaplacianEigenmaps(Reducer):
                 "scale",
             )
 
-    def _choose_landmarks(self, X: Any, seed: int) -> Indices | None:
-        """The random rows that are fitted; None for all of them."""
-        n = count_rows(X)
-        if self.n_landmarks is None:
-            most = max(n - 1, 1)
-            check_count(self.n_components, most, "n_components", f"n_samples={n} less the constant")
+    def _choose_landmarks(self, n: int, draw: Callable[[int], Indices]) -> Indices | None:
+        """The random rows that are fitted; None for all n of them."""
+        m, k = self.n_landmarks, self.n_components
+        if m is None:
+            check_count(k, max(n - 1, 1), "n_components", f"n_samples={n} less the constant")
             return None
-        check_landmarks(self.n_landmarks, self.n_components, n)
-        return draw_landmarks(self, X, seed)
+        check_landmarks(m, k, n)
+        return draw(m)
 
-    def _restrict(self, X: Any, rows: Indices) -> Any:
-        """Some rows of the data, and columns if it is a square matrix."""
-        if self._kind() in ("affinity", "distances"):
-            return csr_array(X[rows][:, rows]) if issparse(X) else X[np.ix_(rows, rows)]
-        return take_rows(X, rows)
+    def _take_weights(self, X: Any, seed: int) -> tuple[AffinityGraph, Indices | None]:
+        """Weights that are given, or that a callable computes; and the rows that are fitted."""
 
-    def _weigh(self, X: Any) -> AffinityGraph:
-        """The weights of all edges, and how new points get theirs."""
-        self._k, self._radius, self._radii = self.n_neighbors, self.radius, None
-        given, parameter = X, "affinity='precomputed'"
+        def draw(m: int) -> Indices:
+            content = hash_rows(X)
+            if not callable(self.affinity):
+                content = hash_symmetric(X.toarray() if issparse(X) else X)
+            drawn = np.argpartition(random.bits(seed, "landmarks", content), m - 1)[:m]
+            return drawn[np.lexsort((drawn, content[drawn]))]
+
         if callable(self.affinity):
-            self._items, self._takes_all = X, takes_all_rows(self.affinity)
-            given = callable_affinities(self.affinity, self._takes_all, X)
-            parameter = f"affinity={name_callable(self.affinity)}"
-        if callable(self.affinity) or self.affinity == "precomputed":
-            graph = given_affinities(given, parameter)
-            self.n_graph_components_, self.graph_components_ = 1, np.zeros(X.shape[0], np.int64)
-            return graph
+            X = np.asarray(X)
+            rows = self._choose_landmarks(len(X), draw)
+            self._items, self._takes_all = (
+                X if rows is None else X[rows],
+                takes_all_rows(self.affinity),
+            )
+            W: Any = callable_affinities(self.affinity, self._takes_all, self._items)
+            graph = given_affinities(W, f"affinity={name_callable(self.affinity)}")
+        else:
+            rows, W = self._choose_landmarks(X.shape[0], draw), X
+            if rows is not None:
+                W = csr_array(X[rows][:, rows]) if issparse(X) else X[np.ix_(rows, rows)]
+            graph = given_affinities(W, "affinity='precomputed'")
+        self.n_graph_components_, self.graph_components_ = 1, np.zeros(W.shape[0], np.int64)
+        return graph, rows
+
+    def _weigh_edges(self, X: Any, seed: int) -> tuple[AffinityGraph, Indices | None]:
+        """The weights of edges by their lengths, and the rows that are fitted."""
         space, how = space_of(X, self.metric, self.metric_params), self.affinity
+        rows = self._choose_landmarks(space.n, lambda m: space.draw(m, seed, "landmarks"))
+        space = space if rows is None else space.take(rows)
+        self._k, self._radius, self._radii = self.n_neighbors, self.radius, None
         if self.radius is not None:
             self._k = None
         if isinstance(X, Known):
@@ -319,7 +332,7 @@ class LaplacianEigenmaps(Reducer):
                 graph = graph._replace(W=csr_array(graph.W + eye_array(graph.W.shape[0])))
             self.affinity_ = graph.W
         _describe_graph(self, graph)
-        return graph
+        return graph, rows
 
     def _takes_sparse(self) -> bool:
         given = self.affinity == "precomputed" or self.metric != "precomputed"
@@ -759,20 +772,6 @@ def _called_weights(model: LaplacianEigenmaps) -> Callable[[Any], NewWeights]:
 
 
 # -- what both methods learn ----------------------------------------------------------------------
-
-
-def draw_landmarks(model: LaplacianEigenmaps, X: Any, seed: int) -> Indices:
-    """Random rows of any kind of data, the same ones in whichever order the rows come."""
-    m = model.n_landmarks
-    assert m is not None
-    if model._kind() == "affinity":
-        content = hash_symmetric(X.toarray() if issparse(X) else X)
-    elif callable(model.affinity):
-        content = hash_rows(X)
-    else:
-        return space_of(X, model.metric, model.metric_params).draw(m, seed, "landmarks")
-    drawn = np.argpartition(random.bits(seed, "landmarks", content), m - 1)[:m]
-    return drawn[np.lexsort((drawn, content[drawn]))]
 
 
 def _describe_graph(model: Any, graph: AffinityGraph) -> None:
