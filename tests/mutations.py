@@ -1,7 +1,7 @@
 """Mutations of stored models.
 
-A mutated file is a valid archive with right checksums: what an attacker would write, not what a
-damaged disk leaves.
+A mutated file is a valid archive with right checksums and the right digest: what an attacker would
+write, not what a damaged disk leaves.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import zipfile
 
 import numpy as np
 
-from lowd.values import VALUE_CLASSES
+from lowd import store
+from lowd.parameters import Held
 
 TREE = "model.json"
 
@@ -25,22 +26,16 @@ class Model:
         self.others = others or {}  # bytes of other models, by name
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             self.tree = json.loads(archive.read(TREE))
-            names = [name for name in archive.namelist() if name != TREE]
-            self.arrays = {name: np.load(io.BytesIO(archive.read(name))) for name in names}
+            count = len(archive.namelist()) - 1
+            parts = [archive.read(f"{number}.npy") for number in range(count)]
+            self.arrays = dict(enumerate(np.load(io.BytesIO(part)) for part in parts))
 
     def to_bytes(self):
-        out = io.BytesIO()
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr(TREE, json.dumps(self.tree))
-            for name, array in self.arrays.items():
-                member = io.BytesIO()
-                np.lib.format.write_array(member, array, allow_pickle=False)
-                archive.writestr(name, member.getvalue())
-        return out.getvalue()
+        return forge(self.tree, [npy(array) for array in self.arrays.values()])
 
     def add(self, array):
-        """Name a new array of the file."""
-        name = f"{len(self.arrays)}.npy"
+        """The number of a new array of the file."""
+        name = len(self.arrays)
         self.arrays[name] = np.asarray(array)
         return name
 
@@ -51,7 +46,7 @@ class Model:
         def visit(container):
             items = container.items() if isinstance(container, dict) else enumerate(container)
             for key, part in list(items):
-                if key in ("value", "array"):
+                if key in ("state", "array"):
                     continue
                 found.append((container, key))
                 if isinstance(part, dict | list):
@@ -60,6 +55,26 @@ class Model:
         visit(self.tree["params"])
         visit(self.tree["learned"])
         return found
+
+
+def npy(array):
+    """An array as a member of a file."""
+    member = io.BytesIO()
+    np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
+    return member.getvalue()
+
+
+def forge(tree, parts):
+    """The bytes of a file of this tree and these members, with the digest of both."""
+    if isinstance(tree, dict):
+        tree = {key: part for key, part in tree.items() if key != "digest"}
+        tree["digest"] = store._digest(tree, parts)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(TREE, json.dumps(tree))
+        for number, part in enumerate(parts):
+            archive.writestr(f"{number}.npy", part)
+    return out.getvalue()
 
 
 # A mutation found nothing to change in what is left of a file, or nested it too deep for JSON.
@@ -265,7 +280,9 @@ def add_entry(model, rng):
     container, key = _choose(rng, model.entries())
     new = _choose(rng, SCALARS)
     if isinstance(container, dict):
-        container[_choose(rng, ["extra", "extra_", "embedding_", "rows", "W", "center", "x"])] = new
+        container[
+            _choose(rng, ["extra", "extra_", "embedding_", "rows", "_space", "_reach", "x"])
+        ] = new
     else:
         container.append(copy.deepcopy(container[key]) if rng.random() < 0.7 else new)
     return f"beside {key}"
@@ -273,7 +290,7 @@ def add_entry(model, rng):
 
 def rename_class(model, rng):
     """A value becomes one of another class, or the model one of another method."""
-    values = [(c, k) for c, k in model.entries() if isinstance(c[k], dict) and "value" in c[k]]
+    values = [(c, k) for c, k in model.entries() if isinstance(c[k], dict) and "state" in c[k]]
     if rng.random() < 0.15 or not values:
         from lowd.methods import METHODS
 
@@ -282,8 +299,8 @@ def rename_class(model, rng):
             model.tree["params"] = {}
         return f"class {model.tree['class']}"
     container, key = _choose(rng, values)
-    old, new = container[key]["value"], _choose(rng, sorted(VALUE_CLASSES))
-    container[key]["value"] = new
+    old, new = container[key]["state"], _choose(rng, sorted(Held.classes))
+    container[key]["state"] = new
     return f"{key}: {old} -> {new}"
 
 
@@ -307,7 +324,7 @@ def graft_other(model, rng):
             return [import_part(item) for item in part]
         if not isinstance(part, dict):
             return part
-        if isinstance(part.get("array"), str):
+        if isinstance(part.get("array"), int):
             return {"array": model.add(other.arrays[part["array"]])}
         return {k: import_part(item) for k, item in part.items()}
 

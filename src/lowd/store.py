@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import secrets
 import zipfile
@@ -146,7 +147,7 @@ def _read(archive: zipfile.ZipFile, size: int) -> Reducer:
     if tree.pop("digest") != _digest(tree, files):
         raise StoreError("its digest is not that of its content")
     model = _restore_model(tree, [_array(content) for content in files])
-    for name in ("_n_features_out", "n_features_in_"):
+    for name in ("_n_features_out", "n_features_in_", "_float32", "_widened"):
         if name not in vars(model):
             raise StoreError(f"{name} is missing")
     return model
@@ -166,11 +167,18 @@ def _npy(array: np.ndarray) -> bytes:
 
 
 def _array(content: bytes) -> np.ndarray:
-    array = np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
-    if array.dtype.kind not in "fiub":
-        raise StoreError(f"an array holds {array.dtype}, not numbers.")
-    array.setflags(write=False)
-    return array
+    """A member as an array, which shares its bytes; it cannot claim to be larger than they are."""
+    buffer = io.BytesIO(content)
+    if np.lib.format.read_magic(buffer) != (1, 0):
+        raise StoreError("an array is in an unknown version of its format.")
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(buffer)
+    if dtype.kind not in "fiub" or not dtype.isnative:
+        raise StoreError(f"an array holds {dtype}, not numbers of this machine.")
+    start = buffer.tell()
+    if min(shape, default=0) < 0 or len(content) - start != math.prod(shape) * dtype.itemsize:
+        raise StoreError(f"an array claims the shape {shape}, which is not what the file holds.")
+    array = np.frombuffer(content, dtype, offset=start)  # read-only, as the bytes are
+    return array.reshape(shape, order="F" if by_columns else "C")
 
 
 # -- a model as JSON and arrays -------------------------------------------------------------------
@@ -258,6 +266,8 @@ def _restore(owner: Any, packed: dict[str, Any], arrays: list[np.ndarray], depth
         object.__setattr__(owner, name, held)
         if type(held) is int:
             _agree(name, (held,), name, sizes)
+        if name == "_n_features_out":
+            _agree(name, (held,), "n_components", sizes)
         if not spec or held is None:
             continue
         names, _, bound = spec.partition(" of ")
@@ -269,14 +279,17 @@ def _restore(owner: Any, packed: dict[str, Any], arrays: list[np.ndarray], depth
             if bound and entries.dtype.kind not in "iu":
                 raise StoreError(f"{name} is of type {entries.dtype}, but must hold indices")
     for name, held, bound in bounded:  # all sizes are known by now
-        size = int(bound) if bound.isdigit() else sizes.get(bound, 0)
+        size = int(bound) if bound.isdigit() else sizes.get(bound.strip("_"), 0)
         if held.size and not 0 <= held.min() <= held.max() < size:
             raise StoreError(f"{name} holds numbers that are not below {bound} = {size}")
 
 
 def _agree(name: str, shape: tuple[int, ...], spec: str, sizes: dict[str, int]) -> None:
-    """Named sizes are the same wherever they occur in a model; a size may also be a number."""
-    names = spec.split()
+    """Named sizes are the same wherever they occur in a model; a size may also be a number.
+
+    A field such as `n_samples_` holds the size of its name.
+    """
+    names = [word.strip("_") for word in spec.split()]
     known = {word: int(word) for word in names if word.isdigit()} | sizes
     agrees = len(names) == len(shape)
     if not agrees or any(known.get(w, s) != s for w, s in zip(names, shape, strict=True)):

@@ -20,6 +20,7 @@ import lowd
 from case_data import rows_like
 from lowd import store
 from lowd.errors import StoreError
+from mutations import forge, npy
 
 relaxed = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -36,13 +37,21 @@ def _refused_or_the_same(path, model, Q):
 
 
 def _rewritten(data, change):
-    """The bytes of a file whose tree was changed, all else in order."""
+    """The bytes of a file whose tree was changed, all else in order: its digest, too."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    tree = json.loads(members["model.json"])
+        tree = json.loads(archive.read("model.json"))
+        parts = [archive.read(f"{number}.npy") for number in range(len(archive.namelist()) - 1)]
     changed = change(tree)
-    members["model.json"] = json.dumps(tree if changed is None else changed).encode()
-    return _zipped(members)
+    return forge(tree if changed is None else changed, parts)
+
+
+def _with_member(data, number, content):
+    """The bytes of a file in which one array was replaced, and the digest with it."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        tree = json.loads(archive.read("model.json"))
+        parts = [archive.read(f"{n}.npy") for n in range(len(archive.namelist()) - 1)]
+    parts[number] = content
+    return forge(tree, parts)
 
 
 def _zipped(members, compression=zipfile.ZIP_STORED):
@@ -110,12 +119,12 @@ JSON = st.recursive(
     | st.integers(-(2**70), 2**70)
     | st.floats()
     | st.text(max_size=8)
-    | st.sampled_from(["0.npy", "PCA", "LinearMap", "map_", "__class__", "array", "value"]),
+    | st.sampled_from(["0.npy", "PCA", "Rows", "_space", "__class__", "array", "state"]),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["array", "value", "fields", "tuple", "dict", "csr", "shape", "names", "W", "x"]
+                ["array", "state", "fields", "tuple", "dict", "csr", "shape", "names", "X", "x"]
             ),
             inner,
             max_size=3,
@@ -152,7 +161,9 @@ def test_any_tree(saved, data):
         if data.draw(st.booleans()):
             branch[key_path[-1]] = new
         elif isinstance(branch, dict):
-            branch[data.draw(st.sampled_from(["extra", "extra_", "__dict__", "fit", "map_"]))] = new
+            branch[data.draw(st.sampled_from(["extra", "extra_", "__dict__", "fit", "_space"]))] = (
+                new
+            )
         else:
             del branch[key_path[-1]]
         return None
@@ -248,8 +259,8 @@ def test_no_code_is_ever_run(tmp_path, saved):
     for content in (
         payload,
         objects.getvalue(),
-        _zipped({**members, "0.npy": objects.getvalue()}),
-        _zipped({**members, "0.npy": payload}),
+        _with_member(data, 0, objects.getvalue()),
+        _with_member(data, 0, payload),
         _zipped({**members, "model.json": payload}),
         _zipped({**members, "more.pkl": payload}),
     ):
@@ -287,9 +298,7 @@ def _header(shape, descr="<f8"):
 def test_claims_of_arrays(saved, member):
     """A header may claim anything; what is allocated is what the file holds."""
     _, data, path = saved
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    path.write_bytes(_zipped({**members, "0.npy": member}))
+    path.write_bytes(_with_member(data, 0, member))
     _refused_within(path, 2**20)
 
 
@@ -314,7 +323,7 @@ def test_compressed_claims(saved):
     path.write_bytes(_zipped({**members, "0.npy": content}, zipfile.ZIP_DEFLATED))
     del content
     _refused_within(path, 2**20)
-    members["model.json"] = b'{"format": 2, "x": "' + b" " * 2 * 10**7 + b'"}'
+    members["model.json"] = b'{"format": 3, "x": "' + b" " * 2 * 10**7 + b'"}'
     path.write_bytes(_zipped(members, zipfile.ZIP_DEFLATED))
     members.clear()
     _refused_within(path, 2**20)
@@ -368,15 +377,23 @@ def test_sparse_arrays_that_point_outside(tmp_path):
     """Indices are checked before native code may follow them."""
     model = lowd.SparseRandomProjection(3, density=0.9, random_state=0).fit(rows_like(9, 5))
     lowd.save(model, tmp_path / "model")
+    data = (tmp_path / "model").read_bytes()
     with zipfile.ZipFile(tmp_path / "model") as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-        tree = json.loads(members["model.json"])
-    indices = tree["learned"]["map_"]["fields"]["C"]["csr"][1]["array"]
+        tree = json.loads(archive.read("model.json"))
+        indices = tree["learned"]["components_"]["csr"][1]["array"]
+        array = np.load(io.BytesIO(archive.read(f"{indices}.npy")))
     for bad in (10**6, -5, 5):
-        array = np.load(io.BytesIO(members[indices])).copy()
         array[2] = bad
-        out = io.BytesIO()
-        np.save(out, array)
-        (tmp_path / "bad").write_bytes(_zipped({**members, indices: out.getvalue()}))
+        (tmp_path / "bad").write_bytes(_with_member(data, indices, npy(array)))
         with pytest.raises(StoreError):
             lowd.load(tmp_path / "bad")
+
+
+def test_a_digest_detects_what_no_check_of_a_field_can(saved):
+    """A changed digit is no error of an array: the model would be another one."""
+    model, data, path = saved
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    path.write_bytes(_zipped({**members, "0.npy": npy(model.components_ + 1e-9)}))
+    with pytest.raises(StoreError, match="digest"):
+        lowd.load(path)

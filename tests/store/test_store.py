@@ -21,7 +21,6 @@ from case_data import rows_like
 from cases import same_bits
 from lowd import store
 from lowd.errors import StoreError, UnsupportedError
-from lowd.store import files
 
 
 def test_the_file_is_one_zip_of_numbers_and_json(stored):
@@ -135,8 +134,8 @@ def test_a_failed_save_keeps_the_old_file(saved, monkeypatch, tmp_path, moment, 
         raise failure
 
     target = {
-        "before": (files, "_write", fail),
-        "within": (files, "_write", write_half),
+        "before": (store, "_write", fail),
+        "within": (store, "_write", write_half),
         "sync": (os, "fsync", fail),
         "rename": (os, "replace", fail),
     }[moment]
@@ -152,7 +151,7 @@ _KILLED = """
     import sys, time
     import numpy as np
     import lowd
-    from lowd.store import files
+    from lowd import store
 
     model = lowd.PCA(3).fit(np.random.default_rng(1).normal(size=(20, 4)))
 
@@ -162,7 +161,7 @@ _KILLED = """
         print("writing", flush=True)
         time.sleep(60)
 
-    files._write = slowly
+    store._write = slowly
     lowd.save(model, sys.argv[1])
 """
 

@@ -188,7 +188,7 @@ class KernelPCA(Reducer):
     _sampled: confidence.SampledRows = state()
     _measure: str = state()
     _numbers: tuple[float, ...] = state()
-    _center: Reals = state("n_features")
+    _center: Reals = state("n_features_in_")
     _means: Reals = state("n_points")
     _own: Reals = state("n_points")  # k(x, x)
     # And what finds pre-images, from the coordinates of all rows or of landmarks:

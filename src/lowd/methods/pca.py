@@ -138,10 +138,10 @@ class PCA(Reducer):
     spreads = True
     takes_statistics = True
 
-    components_: Reals = state("n_components n_features")
+    components_: Reals = state("n_components n_features_in_")
     n_components_: int = state()
-    mean_: Reals = state("n_features")
-    scale_: Reals = state("n_features")
+    mean_: Reals = state("n_features_in_")
+    scale_: Reals = state("n_features_in_")
     explained_variance_: Reals = state("n_components")
     explained_variance_ratio_: Reals = state("n_components")
     singular_values_: Reals = state("n_components")

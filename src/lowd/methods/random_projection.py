@@ -184,8 +184,8 @@ class GaussianRandomProjection(RandomProjection):
 
     compute_inverse_components: bool = False
 
-    components_: Reals = state("n_components n_features")
-    inverse_components_: Reals = state("n_features n_components")
+    components_: Reals = state("n_components n_features_in_")
+    inverse_components_: Reals = state("n_features_in_ n_components")
 
     def _draw_matrix(self, k: int, d: int, seed: int, dtype: np.dtype[Any]) -> None:
         W = random.normals(seed, "gaussian", (k, d)).T / np.sqrt(k)
@@ -260,9 +260,9 @@ class SparseRandomProjection(RandomProjection):
     density: Annotated[float, Limit(">", 0), Limit("<=", 1)] | Literal["auto"] = "auto"
     compute_inverse_components: bool = False
 
-    components_: Graph = state("n_components n_features")
+    components_: Graph = state("n_components n_features_in_")
     density_: float = state()
-    inverse_components_: Reals = state("n_features n_components")
+    inverse_components_: Reals = state("n_features_in_ n_components")
 
     def _draw_matrix(self, k: int, d: int, seed: int, dtype: np.dtype[Any]) -> None:
         self.density_ = share = float(d**-0.5 if self.density == "auto" else self.density)
@@ -371,7 +371,7 @@ class HadamardRandomProjection(RandomProjection):
     (100, 400)
     """
 
-    _flips: Reals = state("n_features")
+    _flips: Reals = state("n_features_in_")
     _rows: Indices = state("n_components of _padded")  # of the Hadamard matrix
     _padded: int = state()  # its order, a power of two
 
