@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .methods import METHODS
 
-__version__ = "0.2.0"  # the one place; the build reads it here
+__version__ = "0.2.0"  # the only place; the build reads it here
 
 # Public name -> module. Nothing heavy is imported until a name is used (PEP 562).
 _HOME = {name: f".methods.{module}" for name, module in METHODS.items()}

@@ -16,7 +16,7 @@ class LowdError(Exception):
 
 
 class ParameterError(LowdError, ValueError):
-    """A parameter is outside its declared domain, or does not fit the data.
+    """A parameter is outside its declared domain or does not fit the data.
 
     `parameter` is its name, so that a command line can show its own spelling of it.
     """
@@ -39,7 +39,7 @@ class ColumnTypeError(DataError, TypeError):
 
 
 class MissingColumnError(DataError):
-    """A file has no column of that name; `names` are all that are missing, `hint` what is there."""
+    """A file lacks columns; `names` lists the missing ones, and `hint` says what is there."""
 
     def __init__(self, message: str, names: tuple[str, ...] = (), hint: str = "") -> None:
         super().__init__(message)
@@ -51,7 +51,7 @@ class TooManyRowsError(DataError):
 
 
 class FileFormatError(DataError):
-    """A file is damaged, or is not of the format that its name or the caller says."""
+    """A file is damaged, or does not have the format that its name or the caller says."""
 
 
 class MissingFileError(LowdError, FileNotFoundError):
@@ -59,7 +59,7 @@ class MissingFileError(LowdError, FileNotFoundError):
 
 
 class ExistingFileError(LowdError, FileExistsError):
-    """A file exists already and was not overwritten."""
+    """A file already exists and was not overwritten."""
 
 
 class MissingPackageError(LowdError, ImportError):
@@ -83,7 +83,7 @@ class BackendUnavailableError(LowdError, ImportError):
 
 
 class ClusterError(LowdError, RuntimeError):
-    """A dask cluster is lost, or its workers are; the message says how to go on."""
+    """A dask cluster or its workers are lost; the message says how to continue."""
 
 
 class Cancelled(LowdError, RuntimeError):  # noqa: N818 - it is not a failure
@@ -143,7 +143,7 @@ class LongWorkWarning(LowdWarning):
 
 
 class ClusterWarning(LowdWarning):
-    """A dask cluster has no worker, or does not answer; the computation waits for it."""
+    """A dask cluster has no worker or does not answer; the computation waits for it."""
 
 
 class DimensionWarning(LowdWarning):
@@ -151,10 +151,10 @@ class DimensionWarning(LowdWarning):
 
 
 def check_folder(path: str | os.PathLike[str]) -> None:
-    """Raise an error that names the folder of a file to be written, if there is none."""
+    """Raise an error that names the folder of a file to be written if it does not exist."""
     folder = Path(path).parent
     if not folder.is_dir():
-        raise MissingFileError(f"the folder {folder} is not there; create it first.")
+        raise MissingFileError(f"the folder {folder} does not exist; create it first.")
 
 
 # Frames of these packages lie between the user's call and the warning.
@@ -164,7 +164,7 @@ _collected: ContextVar[list[LowdWarning] | None] = ContextVar("collected", defau
 
 @contextmanager
 def collect_warnings() -> Iterator[list[LowdWarning]]:
-    """Collect the library's warnings inside, instead of issuing them; other threads go on."""
+    """Collect the library's warnings within the block instead of issuing them."""
     collected: list[LowdWarning] = []
     token = _collected.set(collected)
     try:

@@ -22,7 +22,7 @@ __all__ = ["bar", "listening", "report", "showing", "watching"]
 Listener = Callable[[str, int, int], None]
 Watcher: TypeAlias = "Callable[[Embedding], None]"
 
-REFRESH_SECONDS = 0.1  # faster is not seen, and slows a terminal
+REFRESH_SECONDS = 0.1  # Faster updates would be invisible, and slow a terminal down.
 
 _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("lowd_progress", default=())
 _watchers: ContextVar[tuple[Watcher, ...]] = ContextVar("lowd_embeddings", default=())
@@ -57,13 +57,13 @@ def listening(*listeners: Listener) -> Iterator[None]:
 
 @contextmanager
 def showing(*listeners: Listener) -> Iterator[None]:
-    """The same, with a progress bar as one more listener."""
+    """Like `listening`, with a progress bar as an additional listener."""
     with bar() as shown, listening(*listeners, shown):
         yield
 
 
 def is_watched() -> bool:
-    """Does anyone want to see embeddings that are not finished?"""
+    """Whether anyone wants to see unfinished embeddings."""
     return bool(_watchers.get())
 
 
@@ -122,11 +122,11 @@ class Clock:
     """
 
     def __init__(self) -> None:
-        self._began: dict[str, tuple[float, int]] = {}  # time and count of the first report
+        self._began: dict[str, tuple[float, int]] = {}  # the time and the count of the first report
         self._count: dict[str, int] = {}
 
     def seconds_left(self, stage: str, done: int, total: int, now: float) -> float | None:
-        """None where one report tells no speed yet, or the stage is done and another may follow."""
+        """None until two reports allow an estimate, or if the stage is done."""
         if stage not in self._began or done < self._count[stage]:
             self._began[stage] = now, done
         self._count[stage] = done

@@ -21,13 +21,13 @@ from . import progress
 from .errors import ClusterError, ClusterWarning, LowdError, MissingPackageError, warn
 from .threads import sharing_among_tasks
 
-# Tasks of a task are computed at once, where they arise: workers could all wait for each other.
+# Tasks within a task are computed at once, where they arise: workers could all wait for each other.
 _in_task: ContextVar[bool] = ContextVar("lowd_in_task", default=False)
 
 
 @contextmanager
 def running() -> Iterator[None]:
-    """What holds within a task."""
+    """The settings that hold within a task."""
     token = _in_task.set(True)
     try:
         yield
@@ -46,13 +46,13 @@ def import_dask() -> Any:
 
 
 def make_task(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as one whose calls are tasks."""
+    """Make a function whose calls are tasks."""
     task: Callable[..., Any] = import_dask().delayed(function, pure=False)
     return task
 
 
 def share(value: object) -> Any:
-    """A value as a task of its own, in which Dask does not look for others."""
+    """Wrap a value as a task of its own, in which Dask does not look for others."""
     return import_dask().delayed(value, traverse=False, pure=False)
 
 
@@ -63,25 +63,25 @@ def make_array(
     width: int,
     dtype: DTypeLike,
 ) -> Any:
-    """An array whose blocks are what `function(block, number)` gives."""
+    """Make an array whose blocks are the results of `function(block, number)`."""
     dask, name = import_dask(), f"lowd-rows-{uuid4().hex}"
     task = dask._task_spec.Task
     tasks = {
         (name, number, 0): task((name, number, 0), function, block, number)
         for number, block in enumerate(blocks)
     }
-    # Not by from_delayed and concatenate, which leave empty blocks out: then the numbers of blocks
-    # would not be those of the user.
+    # from_delayed and concatenate would leave empty blocks out, so that the numbers of blocks would
+    # not be those of the user.
     return dask.array.Array(tasks, name, (tuple(lengths), (width,)), dtype)
 
 
 def is_of(X: object, part: str) -> bool:
-    """Whether X is of a part of Dask, which need not be imported for that."""
+    """Whether X belongs to a part of Dask, which is not imported for that."""
     return type(X).__module__.startswith(f"dask.{part}")
 
 
 def reduce(stage: str, leaves: list[Any], merge: Callable[[Any, Any], Any]) -> Any:
-    """The results of tasks, merged in pairs of pairs."""
+    """Merge the results of tasks in pairs, then in pairs of pairs."""
     dask, join = import_dask(), make_task(merge)
     level = leaves
     while len(level) > 1:
@@ -101,13 +101,13 @@ def reduce(stage: str, leaves: list[Any], merge: Callable[[Any, Any], Any]) -> A
                 pass
             for _, found in _await(client, [last], None):
                 return found.result()
-        finally:  # what nobody waits for any longer is not computed
+        finally:  # Dask cancels work that nobody waits for any longer
             last.release()
     raise AssertionError("a task has no result")
 
 
 def iterate(stage: str, leaves: list[Any], n_at_once: int = 1) -> Iterator[tuple[int, Any]]:
-    """(number, result) of each task: on a cluster as they come, else a few after the other.
+    """Yield (number, result) of each task: on a cluster as they finish, otherwise a few at a time.
 
     A task that is alone runs in this thread, so that it hears Ctrl-C and reports its progress.
     """
@@ -150,7 +150,7 @@ def _reporting_tasks(stage: str, leaves: list[Any]) -> Iterator[None]:
 
 
 def _find_client(dask: Any) -> Any:
-    """The client of a cluster, where Dask computes on one."""
+    """The client of a cluster if Dask computes on one."""
     owner = getattr(dask.base.get_scheduler(), "__self__", None)
     return owner if type(owner).__module__.startswith("distributed") else None
 
@@ -163,7 +163,7 @@ def _await(client: Any, futures: list[Any], stage: str | None) -> Iterator[tuple
     numbers = {future.key: number for number, future in enumerate(futures)}
     total, done = len(futures), 0
     waiting = as_completed(futures)
-    futures.clear()  # a result that is used lies nowhere any longer
+    futures.clear()  # frees results that have been used
     try:
         while done < total:
             batch = list(waiting.next_batch(block=False))
@@ -175,7 +175,7 @@ def _await(client: Any, futures: list[Any], stage: str | None) -> Iterator[tuple
             batch.reverse()
             while batch:
                 future = batch.pop()
-                if future.status != "finished":  # an error of the task, or of the cluster
+                if future.status != "finished":  # an error of the task or of the cluster
                     future.result()
                 done += 1
                 if stage is not None:
@@ -187,21 +187,21 @@ def _await(client: Any, futures: list[Any], stage: str | None) -> Iterator[tuple
 
 
 class Watch:
-    """Whether the scheduler and its workers are there, while nothing is done."""
+    """Watches whether the scheduler and its workers are alive while no result arrives."""
 
     silent = 10.0  # seconds without a result, after which the scheduler is asked for its workers
-    patience = 120.0  # seconds without a worker or an answer; workers of a queue may start late
+    patience = 120.0  # seconds without a worker or an answer; the workers of a queue may start late
 
     def __init__(self, client: Any) -> None:
         self.client, self.warned = client, False
         self.record_answer()
 
     def record_answer(self) -> None:
-        """A task is done, or the scheduler has answered."""
+        """Note that a task is done or that the scheduler has answered."""
         self.answered = self.asked = time.monotonic()
 
     def check(self) -> None:
-        """Raise an error if the cluster is lost, warn if it has no worker."""
+        """Raise an error if the cluster is lost; warn if it has no worker."""
         _require_connection(self.client)
         now = time.monotonic()
         if now - self.asked < self.silent:
@@ -234,7 +234,7 @@ def _require_connection(client: Any) -> None:
 
 @contextmanager
 def _explaining_lost_cluster(client: Any) -> Iterator[None]:
-    """Errors of the cluster itself, with what to do."""
+    """Translate errors of the cluster itself into ours, with a remedy."""
     from concurrent.futures import CancelledError as Cancelled
 
     from distributed import CancelledError, KilledWorker
@@ -244,8 +244,8 @@ def _explaining_lost_cluster(client: Any) -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise ClusterError(
-            f"a task ended {error.allowed_failures + 1} workers, one after the other, most likely "
-            "by their memory limit; use smaller blocks, or workers with more memory."
+            f"a task killed {error.allowed_failures + 1} workers in a row, most likely because they "
+            "ran out of memory; use smaller blocks, or workers with more memory."
         ) from error
     except (CancelledError, Cancelled, OSError, TimeoutError) as error:
         if isinstance(error, LowdError):
@@ -259,9 +259,9 @@ def _explaining_lost_cluster(client: Any) -> Iterator[None]:
 
 @contextmanager
 def connect(address: str | None, timeout: float = 20) -> Iterator[None]:
-    """Compute on the cluster of a scheduler: its address, or the file that it has written.
+    """Compute on the cluster of a scheduler, given by its address or the file that it wrote.
 
-    A scheduler that runs answers within a second.
+    A running scheduler answers within a second.
     """
     if address is None:
         yield
@@ -284,9 +284,9 @@ def connect(address: str | None, timeout: float = 20) -> Iterator[None]:
 
 
 def _find_address(text: str) -> str:
-    """The address that is given, or that of a scheduler file.
+    """Return the given address, or that of a scheduler file.
 
-    distributed itself waits for a file that is not there, for ever.
+    distributed itself would wait forever for a file that does not exist.
     """
     if "://" in text:
         return text
@@ -310,7 +310,7 @@ def _find_address(text: str) -> str:
 
 @contextmanager
 def _quiet_loggers() -> Iterator[None]:
-    """Without tracebacks of distributed for what our errors say."""
+    """Suppress the tracebacks that distributed logs for errors which are reported anyway."""
     names = "distributed.client", "distributed.core", "distributed.batched"
     loggers = [logging.getLogger(name) for name in names]
     levels = [logger.level for logger in loggers]

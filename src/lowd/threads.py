@@ -18,8 +18,8 @@ from threadpoolctl import LibController, ThreadpoolController
 
 from .errors import ParameterError
 
-UNLIMITED_CPUS = 2**31  # more than any machine has
-INTERRUPT_POLL_SECONDS = 0.1  # between two looks for Ctrl-C
+UNLIMITED_CPUS = 2**31  # More than any machine has.
+INTERRUPT_POLL_SECONDS = 0.1  # Interval between two checks for Ctrl-C.
 
 T = TypeVar("T")
 
@@ -44,14 +44,14 @@ def count(n_jobs: int | None) -> int:
     return max(1, n_threads)
 
 
-_tasks_at_once = 1  # that run in threads of their own
+_tasks_at_once = 1  # tasks that run in threads of their own
 
 
 @contextmanager
 def sharing_among_tasks(n_tasks: int) -> Iterator[None]:
-    """Divide the CPUs among tasks that run beside each other, in threads other than the main one.
+    """Divide the CPUs among tasks that run concurrently in threads other than the main one.
 
-    Each of them with all CPUs would take half as long again: PCA of 8 GB 13.1 s, shared 9.3 s.
+    If each used all CPUs, they would take half as long again: PCA of 8 GB 13.1 s instead of 9.3.
     """
     global _tasks_at_once
     before, _tasks_at_once = _tasks_at_once, min(n_tasks, available())
@@ -63,7 +63,7 @@ def sharing_among_tasks(n_tasks: int) -> Iterator[None]:
 
 def _read_environment() -> int | None:
     for name in ("LOWD_NUM_THREADS", "OMP_NUM_THREADS"):
-        # OMP_NUM_THREADS may list one number per nesting level; ours is the first.
+        # OMP_NUM_THREADS may list one number per nesting level; lowd uses the first.
         text = os.environ.get(name, "").split(",")[0].strip()
         if not text:
             continue
@@ -97,12 +97,13 @@ def _read_container_quota() -> int:
         return UNLIMITED_CPUS
 
 
-_granted: ContextVar[int] = ContextVar("granted", default=1)  # to the present fit
+# The number granted to the present fit.
+_granted: ContextVar[int] = ContextVar("granted", default=1)
 
 
 @contextmanager
 def granting(n_threads: int) -> Iterator[None]:
-    """Let `run_parts` have so many threads within the block."""
+    """Let `run_parts` use this many threads within the block."""
     token = _granted.set(n_threads)
     try:
         yield
@@ -111,9 +112,9 @@ def granting(n_threads: int) -> Iterator[None]:
 
 
 def run_parts(call: Callable[[slice], object], n: int, *, least: int = 1) -> None:
-    """call(part) of slices that make up range(n), each of `least` or more, beside each other.
+    """Call `call(part)` concurrently for slices that make up range(n), each of `least` or more.
 
-    For NumPy's functions that release the interpreter while they copy or add.
+    This serves NumPy's functions that release the interpreter while they copy or add.
     """
     parts = max(1, min(_granted.get(), n // least))
     ends = [n * i // parts for i in range(parts + 1)]
@@ -126,7 +127,7 @@ def run_parts(call: Callable[[slice], object], n: int, *, least: int = 1) -> Non
 
 
 _lock = threading.Lock()
-_limiting_threads = 0  # of Python, that want BLAS to have one thread
+_limiting_threads = 0  # Python threads that want BLAS to have one thread
 _counts_before: list[tuple[LibController, int]] = []
 _depth = threading.local()  # blocks that this thread is in
 

@@ -114,7 +114,7 @@ def test_a_file_that_appears_meanwhile_is_kept(tmp_path):
 
 
 def test_bad_targets(tmp_path, table):
-    with pytest.raises(MissingFileError, match="is not there; create it"):
+    with pytest.raises(MissingFileError, match="does not exist; create it"):
         lowd.io.write(tmp_path / "no" / "map.csv", table)
     (tmp_path / "link.csv").symlink_to(tmp_path / "elsewhere.csv")
     with pytest.raises(ExistingFileError, match="is a link"):
