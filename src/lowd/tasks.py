@@ -1,6 +1,6 @@
 """Tasks of Dask: on the threads of this process, or on a cluster whose loss is noticed.
 
-No other file imports dask or distributed.
+No other module imports dask or distributed.
 """
 
 from __future__ import annotations
@@ -244,8 +244,8 @@ def _explaining_lost_cluster(client: Any) -> Iterator[None]:
         yield
     except KilledWorker as error:
         raise ClusterError(
-            f"a task killed {error.allowed_failures + 1} workers in a row, most likely because they "
-            "ran out of memory; use smaller blocks, or workers with more memory."
+            f"a task killed {error.allowed_failures + 1} workers in a row, most likely because "
+            "they ran out of memory; use smaller blocks, or workers with more memory."
         ) from error
     except (CancelledError, Cancelled, OSError, TimeoutError) as error:
         if isinstance(error, LowdError):
