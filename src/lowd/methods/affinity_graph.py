@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from ..errors import DataError, ParameterError
 from ..parameters import Graph, Indices, Reals
 from ..spaces.graph import (
-    NeighborGraph,
+    PointGraph,
     describe_sizes,
     distinct_neighbors,
     join_components,
@@ -29,7 +29,7 @@ class AffinityGraph(NamedTuple):
 
     W: Any
     point_of_row: Indices
-    graph: NeighborGraph | None = None  # None of weights that were given
+    graph: PointGraph | None = None  # None of weights that were given
     sigma: float | None = None
     radii: Reals | None = None  # the distances of the last neighbors
     lengths: Reals = np.empty(0)  # of the edges of some points,
@@ -59,7 +59,7 @@ def exponents(d: Reals, sigma: float | None) -> Reals:
 
 
 def kernel_of_neighbors(
-    graph: NeighborGraph,
+    graph: PointGraph,
     k: int | None,
     radius: float | None,
     sigma: float | None,

@@ -38,7 +38,7 @@ from ..spaces.extension import (
     regress,
 )
 from ..spaces.graph import (
-    NeighborGraph,
+    PointGraph,
     connected_graph,
     new_neighbors,
     path_products,
@@ -292,7 +292,7 @@ class Isomap(Reducer):
             )
         return int(m)
 
-    def _describe(self, graph: NeighborGraph, edges: Graph) -> None:
+    def _describe(self, graph: PointGraph, edges: Graph) -> None:
         """Learned attributes of the graph, which speak of rows and not of points."""
         self.graph_ = graph.edges_of_rows(edges)
         self._edges = edges if self.graph_ is not edges else None
@@ -301,7 +301,7 @@ class Isomap(Reducer):
         self.bridges_ = graph.first_row[graph.bridges]
         self.n_distinct_, self.knn_recall_ = graph.space.n, graph.recall
 
-    def _scale_geodesics(self, graph: NeighborGraph, edges: Graph, seed: int) -> Reals:
+    def _scale_geodesics(self, graph: PointGraph, edges: Graph, seed: int) -> Reals:
         """Classical MDS of the geodesic distances between all rows."""
         rows, product = graph.point_of_row, path_products(edges)
 
@@ -318,7 +318,7 @@ class Isomap(Reducer):
         self._paths = None
         return found.coordinates[graph.first_row]
 
-    def _scale_landmarks(self, graph: NeighborGraph, edges: Graph, m: int, seed: int) -> Reals:
+    def _scale_landmarks(self, graph: PointGraph, edges: Graph, m: int, seed: int) -> Reals:
         """Classical MDS of the landmarks; all others by their geodesic distances to these."""
         marks = spread_landmarks(graph.space, m, seed)
         n, m = edges.shape[0], len(marks)
@@ -340,7 +340,7 @@ class Isomap(Reducer):
         self._paths, self._means, self._axes = G, found.means, (found.axes * flips).astype(G.dtype)
         return Y * flips
 
-    def _learn_the_way_back(self, X: Any, graph: NeighborGraph, seed: int) -> None:
+    def _learn_the_way_back(self, X: Any, graph: PointGraph, seed: int) -> None:
         """Rows that `inverse_transform` leads back to, where the points are dense rows."""
         space = getattr(graph.space, "base", graph.space)
         if not isinstance(space, Rows | BlockRows) or callable(space.metric):

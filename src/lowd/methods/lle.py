@@ -37,7 +37,7 @@ from ..parameters import (
 from ..reducer import Reducer
 from ..spaces.extension import approach, barycentric, barycentric_weights, tangent_regression
 from ..spaces.graph import (
-    NeighborGraph,
+    PointGraph,
     connected_graph,
     new_neighbors,
     warn_of_localized_axes,
@@ -170,7 +170,7 @@ class LocallyLinear(Reducer):
         self.reconstruction_error_ = float(found.values.sum())
         self.solver_, self.degenerate_axes_ = found.solver, found.groups
 
-    def _describe(self, graph: NeighborGraph, fitted: Indices) -> None:
+    def _describe(self, graph: PointGraph, fitted: Indices) -> None:
         """Learned attributes of the graph, which speak of rows and not of points."""
         self.n_graph_components_ = int(graph.component.max()) + 1
         component = graph.component[graph.point_of_row]
@@ -180,7 +180,7 @@ class LocallyLinear(Reducer):
         self.bridges_ = fitted[graph.first_row[graph.bridges]]
         self.n_distinct_, self.knn_recall_ = graph.space.n, graph.recall
 
-    def _embed_single_point(self, space: Space) -> NeighborGraph:
+    def _embed_single_point(self, space: Space) -> PointGraph:
         """All rows are equal: the embedding is 0."""
         n, k = space.n, self.n_components
         warn(f"n_components={k}, but all {n} rows are equal; the embedding is 0.", RankWarning)
@@ -189,7 +189,7 @@ class LocallyLinear(Reducer):
         first, point_of_row = np.zeros(1, np.int64), np.zeros(n, np.int64)
         near = Neighbors(np.zeros(2, np.int64), np.empty(0, np.int32), np.empty(0))
         none = np.zeros(1, np.int64), np.empty((0, 2), np.int64), np.empty(0), 1.0
-        return NeighborGraph(space.merge(first, point_of_row), near, first, point_of_row, *none)
+        return PointGraph(space.merge(first, point_of_row), near, first, point_of_row, *none)
 
     def _check_sizes(self, n: int, d: int) -> None:
         """Refuse n_components and n_neighbors that the (distinct) rows or columns do not allow."""
@@ -222,7 +222,7 @@ class LocallyLinear(Reducer):
                 "n_components",
             )
 
-    def _check_neighbors(self, graph: NeighborGraph, points: Rows, fitted: Indices) -> None:
+    def _check_neighbors(self, graph: PointGraph, points: Rows, fitted: Indices) -> None:
         """Refuse a radius that leaves some points with fewer neighbors than the method needs."""
         counts = graph.joined.counts
         least = min(self._least_neighbors(self.n_components), points.n - 1)
@@ -714,7 +714,7 @@ def alignment_matrix(
     return csr_array((data, columns, sums), (n, n))
 
 
-def weights_of_rows(root: Graph, graph: NeighborGraph, numbers: Indices) -> Graph:
+def weights_of_rows(root: Graph, graph: PointGraph, numbers: Indices) -> Graph:
     """Weights between rows: a duplicate has those of its point, on the first row of each point.
 
     The graph's row i is that with the i-th of the `numbers`.

@@ -23,7 +23,7 @@ from .extension import (
     tangent_regression,
 )
 from .graph import (
-    NeighborGraph,
+    PointGraph,
     append,
     connected_graph,
     describe_sizes,
@@ -69,9 +69,9 @@ __all__ = [
     "Listed",
     "Lists",
     "Matrix",
-    "NeighborGraph",
     "Neighbors",
     "Objects",
+    "PointGraph",
     "Regression",
     "RowIndex",
     "Rows",

@@ -27,7 +27,7 @@ from .neighbors import Neighbors
 from .space import Rows, Space, take_rows, tie_tolerance
 
 
-class NeighborGraph(NamedTuple):
+class PointGraph(NamedTuple):
     """The distinct points of a space and their neighbors, nearest first.
 
     Rows at distance 0 from each other are one point: row i is the point `point_of_row[i]`, and
@@ -89,7 +89,7 @@ def connected_graph(
     k: int | None,
     radius: float | None,
     on_disconnected: Literal["join", "error"] = "join",
-) -> NeighborGraph:
+) -> PointGraph:
     """The graph of k nearest neighbors, or of all within a radius, in one piece.
 
     All points as near as the k-th are neighbors, so that the order of the rows does not matter.
@@ -115,7 +115,7 @@ def connected_graph(
 
 def distinct_neighbors(
     space: Space, k: int | Callable[[int], int] | None, radius: float | None, ties: bool = False
-) -> NeighborGraph:
+) -> PointGraph:
     """The distinct points and their neighbors: k nearest, or all within a radius.
 
     k may be a function of the number of points. A single point has no neighbors. Of given
@@ -136,7 +136,7 @@ def distinct_neighbors(
             )
         near = _find_neighbors(space, k, radius, ties)
     nothing = np.zeros(space.n, np.int64), np.empty((0, 2), np.int64), np.empty(0)
-    return NeighborGraph(space, near, first_row, point_of_row, *nothing, near.recall)
+    return PointGraph(space, near, first_row, point_of_row, *nothing, near.recall)
 
 
 def _find_neighbors(
@@ -571,7 +571,7 @@ def native_parts(A: Graph) -> tuple[Indices, Indices, Reals]:
 # -- short circuits -------------------------------------------------------------------------------
 
 
-def warn_of_short_circuits(graph: NeighborGraph, n_components: int) -> None:
+def warn_of_short_circuits(graph: PointGraph, n_components: int) -> None:
     """Warn of short-circuit edges, where the points are dense rows with Euclidean distances."""
     space = graph.space.base if isinstance(graph.space, Listed) else graph.space
     if not isinstance(space, Rows) or space.metric != "euclidean":
