@@ -50,7 +50,7 @@ def scope(embedded: Space, count: int) -> Reals:
     if embedded.n < 2:
         return np.zeros(embedded.n)
     found = embedded.nearest(max(1, min(count, embedded.n // 4, embedded.n - 1)))
-    return found.distances[found.indptr[1:] - 1]
+    return np.asarray(found.distances[found.indptr[1:] - 1])
 
 
 def within_reach(distance: Reals, reach: Reals) -> Reals:
@@ -215,4 +215,4 @@ def _logit(share: Reals) -> Reals:
 
 
 def _expit(x: Reals) -> Reals:
-    return 1 / (1 + np.exp(-np.clip(x, -500, 500)))
+    return np.asarray(1 / (1 + np.exp(-np.clip(x, -500, 500))))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+import lowd
 from case_data import rows_like
 from lowd.errors import ConvergenceWarning, IndefiniteWarning, RankWarning
 from lowd.linalg import centered
@@ -129,3 +130,26 @@ def test_distances_that_are_not_euclidean_are_said_to_be_none():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_if_indefinite(1e-4)
+
+
+def test_repeated_eigenvalues_are_all_found():
+    """On a circle they come in pairs, and one of a pair would be a picture of nothing."""
+    t = np.linspace(0, 2 * np.pi, 360, endpoint=False)
+    circle = np.c_[np.cos(t), np.sin(t)]
+    model = lowd.KernelPCA(4, kernel="rbf", gamma=1.0).fit(circle)
+    assert model.degenerate_axes_ == ((0, 1), (2, 3))
+    np.testing.assert_allclose(model.eigenvalues_[::2], model.eigenvalues_[1::2], rtol=1e-12)
+    radius = np.linalg.norm(model.embedding_[:, :2], axis=1)
+    np.testing.assert_allclose(radius, radius[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [120, 400])
+def test_distances_of_few_columns_have_a_whole_spectrum(n):
+    X = rows_like(n, 6, 1)
+    model = lowd.ClassicalMDS(2, metric="precomputed").fit(cdist(X, X))
+    singular = np.linalg.svd(X - X.mean(0))[1]
+    expected = np.concatenate([singular**2, np.zeros(n - 6)])
+    np.testing.assert_allclose(model.spectrum_, expected, atol=1e-12 * expected[0])
+    np.testing.assert_array_equal(model.spectrum_[:2], model.eigenvalues_)
+    assert model.n_positive_ == 6
+    assert model.negative_mass_is_exact_

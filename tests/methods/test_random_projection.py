@@ -15,7 +15,7 @@ import lowd
 from case_data import rows_like
 from cases import close
 from lowd import random
-from lowd.errors import DimensionWarning, ParameterError
+from lowd.errors import DataError, DimensionWarning, ParameterError
 from lowd.methods.random_projection import hadamard as transformed
 
 METHODS = {
@@ -245,3 +245,13 @@ def test_auto_counts_the_rows_of_all_blocks():
     blocks = lowd.open_blocks(np.split(np.ones((50, 2000)), 2))
     model = lowd.GaussianRandomProjection("auto", eps=0.2).fit(blocks)
     assert model.n_components_ == lowd.jl_min_dim(50, 0.2)
+
+
+@pytest.mark.parametrize("name", ["Gaussian", "Sparse"])
+def test_coordinates_beyond_the_range_are_refused_though_the_rows_are_within(name, rng):
+    model = METHODS[name](5, random_state=0).fit(rng.normal(size=(50, 20)))
+    model.components_ = -1e300 * abs(model.components_)
+    with pytest.raises(DataError, match="row 0 are beyond the range of float64"):
+        model.transform(1e30 * np.ones((3, 20)))
+    with pytest.raises(DataError, match="row 1, column 7"):
+        model.transform(np.where(np.arange(60).reshape(3, 20) == 27, np.nan, 1.0))

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import sklearn.datasets
 import sklearn.decomposition
-from lowd.solvers import scree
 from scipy.sparse import csr_array
 from scipy.stats import multivariate_normal
 from sklearn.exceptions import NotFittedError
 
 import lowd
 from lowd.errors import ParameterError, UnsupportedError
+from lowd.linalg import scree
 
 
 @pytest.fixture(name="X")
