@@ -122,5 +122,5 @@ def test_without_matplotlib_the_remedy_is_named(monkeypatch):
 
 def test_save_names_the_folder_that_is_missing(tmp_path):
     axes = plot.scatter([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
-    with pytest.raises(lowd.errors.MissingFileError, match=r"the folder .*none is not there"):
+    with pytest.raises(lowd.errors.MissingFileError, match=r"the folder .*none does not exist"):
         plot.save(axes, tmp_path / "none" / "map.png")

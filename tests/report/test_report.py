@@ -238,5 +238,5 @@ def test_a_map_that_is_none():
 
 def test_write_names_the_folder_that_is_missing(tmp_path):
     model = lowd.PCA(1).fit([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
-    with pytest.raises(lowd.errors.MissingFileError, match=r"the folder .*none is not there"):
+    with pytest.raises(lowd.errors.MissingFileError, match=r"the folder .*none does not exist"):
         report.write(tmp_path / "none" / "r.html", model=model, embedding=[[0.0], [1.0]])
