@@ -205,20 +205,31 @@ def _iterate(
     product: Product, n: int, k: int, seed: int, tolerance: float
 ) -> tuple[Eigenpairs, Reals]:
     """Eigenpairs of HMH by products with M, and the row means of M."""
-    means = np.empty(0)
+    centered = centered_product(product, n)
+    start = random.normals(seed, "start", (n, block_width(k)))
+    return block_krylov(centered, start - start.mean(0), k, tolerance), centered.means
 
-    def centered(V: Reals) -> Reals:
-        nonlocal means
+
+class Centered:
+    """Products with HMH, and the row means of M, which come with the first as one more column."""
+
+    def __init__(self, product: Product, n: int) -> None:
+        self.product, self.n, self.means = product, n, np.empty(0)
+
+    def __call__(self, V: Reals) -> Reals:
         V = V - V.mean(0)
-        if len(means):
-            image = product(V)
-        else:  # the means come along with the first product, as one more column
-            image = product(np.c_[V, np.full(n, 1 / n)])
-            image, means = image[:, :-1], image[:, -1].copy()
+        if len(self.means):
+            image = self.product(V)
+        else:
+            image = self.product(np.c_[V, np.full(self.n, 1 / self.n)])
+            image, self.means = image[:, :-1], image[:, -1].copy()
         return np.asarray(image - image.mean(0))
 
-    start = random.normals(seed, "start", (n, block_width(k)))
-    return block_krylov(centered, start - start.mean(0), k, tolerance), means
+
+@overridable
+def centered_product(product: Product, n: int) -> Centered:
+    """Products with HMH, where M is known by its own."""
+    return Centered(product, n)
 
 
 def _center(M: Reals) -> tuple[Reals, Reals]:

@@ -9,6 +9,7 @@ import scipy.linalg
 from numpy.typing import DTypeLike
 
 from .. import progress, random
+from ..backend import overridable
 from ..parameters import Product, Reals
 
 #: Axes with equal eigenvalues, of which any rotation is as good an answer.
@@ -79,6 +80,7 @@ def krylov_tolerance(dtype: DTypeLike) -> float:
     return 1e-10 if np.dtype(dtype) == np.float64 else 2e-6
 
 
+@overridable
 def block_krylov(
     product: Product,
     start: Reals,

@@ -17,7 +17,8 @@ from scipy.sparse import csr_array, diags_array
 from .. import _native, progress, random
 from ..backend import allocate, chunks, threads
 from ..blocks import RowBlocks, additive, rowwise
-from ..parameters import Reals
+from ..parameters import Indices, Reals
+from ..spaces import hash_rows
 from ..spaces.sparse import subtract_columns
 from .eigen import block_krylov, dense_eigenpairs
 from .principal import (
@@ -226,8 +227,10 @@ for each in (project, squared_lengths):
 
 
 @draw_rows.register(RowBlocks)
-def _(X: RowBlocks, most: int) -> Any:
-    return X.draw(most).items
+def _(X: RowBlocks, most: int, hashes: Indices | None = None) -> Any:
+    if len(X) <= most:
+        return X.in_memory()
+    return draw_rows.function(X, most, X.gather(hash_rows) if hashes is None else hashes)
 
 
 @column_means.register(RowBlocks)

@@ -10,9 +10,9 @@ from scipy.sparse import csr_array, diags_array, issparse
 from scipy.sparse.linalg import splu
 
 from .. import random
-from ..backend import chunks
+from ..backend import chunks, overridable
 from ..errors import DataError, RankWarning, warn
-from ..parameters import Indices, Reals
+from ..parameters import Indices, Product, Reals
 from .centered import products_of
 from .eigen import (
     Groups,
@@ -95,15 +95,11 @@ def dense_laplacian_eigenpairs(
     factorization takes the place of products where these are forecast to take longer than n / 25
     of them do. The eigenvectors of LAPACK, which few rows get, take many times as long.
     """
-    n, product = len(W), products_of(W)
+    n = len(W)
     norm = 2.0 if (diagonal == 1).all() else 2 * float(diagonal.max())
     more = min(k + 1, n - 1)  # one beyond, to see whether the last is one of several
 
-    def complement(V: Reals) -> Reals:
-        """norm - A, where the null vector is not in the way."""
-        V = V - null @ (null.T @ V)
-        out = (norm - diagonal)[:, None] * V + root[:, None] * product(root[:, None] * V)
-        return np.asarray(out - null @ (null.T @ out))
+    complement = complement_of(W, root, diagonal, null, norm)
 
     def lifted() -> Reals:
         """The matrix itself, with its null vector above all else."""
@@ -135,6 +131,19 @@ def dense_laplacian_eigenpairs(
     residuals = np.linalg.norm((norm - values) * V - complement(V), axis=0)
     groups = tuple(tuple(j for j in group if j < k) for group in groups)
     return SmallestEigenpairs(values, V, residuals, solver, tuple(filter(None, groups)))
+
+
+@overridable
+def complement_of(W: Reals, root: Reals, diagonal: Reals, null: Reals, norm: float) -> Product:
+    """Products with norm - A, where the null vector of A is not in the way."""
+    product = products_of(W)
+
+    def complement(V: Reals) -> Reals:
+        V = V - null @ (null.T @ V)
+        out = (norm - diagonal)[:, None] * V + root[:, None] * product(root[:, None] * V)
+        return np.asarray(out - null @ (null.T @ out))
+
+    return complement
 
 
 def _by_cholesky(A: Reals, start: Reals, k: int) -> Reals | None:

@@ -339,11 +339,7 @@ def chebyshev(p: Problem, k: int, *, patient: bool, wanted: float = 1e-6) -> App
     budget = int(np.clip(4e12 / (A.nnz * width), 1000, 20000))  # minutes, at most
     degree, spent, sweeps = 20, 0, 0
     while True:
-        X = p.deflate(scipy.linalg.qr(X, mode="economic", check_finite=False)[0])
-        AX = shifted(A, X)
-        values, Z = scipy.linalg.eigh(X.T @ AX)
-        X, AX = X @ Z, AX @ Z
-        missed = float(np.linalg.norm(AX[:, :k] - X[:, :k] * values[:k], axis=0).max())
+        values, X, missed = ritz_pairs(A, p.null, X, k)
         angle = angle_to_truth(missed, values, k, eps * norm)
         progress.report("eigenvectors", min(spent, budget), budget)
         half, middle = (norm - values[-1]) / 2, (norm + values[-1]) / 2
@@ -366,10 +362,26 @@ def chebyshev(p: Problem, k: int, *, patient: bool, wanted: float = 1e-6) -> App
         most = np.arccosh(1e7) / max(_log_growth(values[-1] - values[0], half), eps)
         most = min(most, np.arccosh(1e18) / _log_growth(values[-1], half))
         degree = int(np.clip(degree, 4, max(4, most)))
-        X = p.deflate(filtered(A, X, degree, middle, half))
-        X /= np.maximum(np.linalg.norm(X, axis=0), np.finfo(float).tiny)
+        X = filtered(A, X, degree, middle, half)
         spent, sweeps = spent + degree, sweeps + 1
     return Approximation(values[: k + 2], X[:, : k + 2], angle)
+
+
+@overridable
+def ritz_pairs(A: Graph, null: Reals, X: Reals, k: int) -> tuple[Reals, Reals, float]:
+    """Ritz values and vectors of a block without its part in the null space.
+
+    The largest residual of the first k comes third.
+    """
+    X = X - null @ (null.T @ X)
+    X /= np.maximum(np.linalg.norm(X, axis=0), np.finfo(float).tiny)
+    X = scipy.linalg.qr(X, mode="economic", check_finite=False)[0]
+    X -= null @ (null.T @ X)
+    image = shifted(A, X)
+    values, Z = scipy.linalg.eigh(X.T @ image)
+    X, image = X @ Z, image @ Z
+    missed = float(np.linalg.norm(image[:, :k] - X[:, :k] * values[:k], axis=0).max())
+    return values, X, missed
 
 
 @overridable

@@ -753,8 +753,7 @@ def kl_divergence(P: Graph, Y: Reals, similarity: Similarity) -> float:
     """
     tiny = np.finfo(np.float64).tiny
     if is_interpolated(Y, similarity):
-        Z = _native.partition_function(Y, threads(), progress.step("divergence"))
-        normalizer = float(np.log(Z))
+        normalizer = float(np.log(partition_function(Y)))
     else:
         sums, forces = np.empty(len(Y)), np.empty(Y.shape)
         everyone = np.arange(len(Y))
@@ -770,6 +769,12 @@ def kl_divergence(P: Graph, Y: Reals, similarity: Similarity) -> float:
     )
 
 
+@overridable
+def partition_function(Y: Reals) -> float:
+    """The sum of 1 / (1 + d²) over all ordered pairs of points, without an interpolation."""
+    return _native.partition_function(Y, threads(), progress.step("divergence"))
+
+
 def force_error(descent: _native.Descent, Y: Reals, similarity: Similarity, seed: int) -> float:
     """The relative error of the repulsive forces on a sample of points; 0 where they are exact."""
     if not is_interpolated(Y, similarity):
@@ -779,5 +784,4 @@ def force_error(descent: _native.Descent, Y: Reals, similarity: Similarity, seed
     _native.pair_sums(Y, similarity, some, sums, exact, threads())
     attraction, repulsion = np.empty(Y.shape), np.empty(Y.shape)
     descent.forces(Y, attraction, repulsion, threads())
-    Z = _native.partition_function(Y, threads())
-    return relative_error(repulsion[some], exact / Z)
+    return relative_error(repulsion[some], exact / partition_function(Y))
