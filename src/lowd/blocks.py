@@ -24,7 +24,7 @@ from .input.integers import list_large_integers
 from .parameters import Indices, Reals
 from .tasks import connect as connect
 from .tasks import import_dask, is_of, iterate, make_array, make_task, reduce, running, share
-from .threads import single_threaded_blas
+from .threads import available, single_threaded_blas
 
 T = TypeVar("T")
 Drawn = tuple[Any, Indices]  # rows and their numbers
@@ -426,7 +426,8 @@ class RowBlocks:
         """The results of tasks of all parts in order, of which few wait for their turn."""
         early: dict[int, T] = {}
         due = 0
-        for number, found in iterate(stage, self._tasks(function, args, reading), n_at_once=64):
+        leaves = self._tasks(function, args, reading)
+        for number, found in iterate(stage, leaves, n_at_once=available()):
             early[number] = found
             while due in early:
                 yield early.pop(due)
