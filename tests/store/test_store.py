@@ -207,7 +207,7 @@ def test_a_reader_sees_the_old_or_the_new_file(tmp_path):
 
 def test_save_names_the_folder_that_is_missing(tmp_path):
     model = lowd.PCA(1).fit([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
-    with pytest.raises(lowd.errors.MissingFileError, match=r"the folder .*none is not there"):
+    with pytest.raises(lowd.errors.MissingFileError, match=r"the folder .*none does not exist"):
         lowd.save(model, tmp_path / "none" / "m.lowd")
     with pytest.raises(lowd.errors.MissingFileError, match="no model file"):
         lowd.load(tmp_path / "m.lowd")
