@@ -260,7 +260,7 @@ LARGE = [
     # Laplacians: a Chebyshev filter, a multilevel preconditioner where eigenvalues are too close to
     # 0 for it, products or a Cholesky factor of the dense matrix for a wide or a narrow kernel.
     *_at(1500, "clusters", ("Eigenmaps-chebyshev", "LaplacianEigenmaps", {"n_neighbors": 15})),
-    *_at(3000, "helix", ("Eigenmaps-multilevel", "LaplacianEigenmaps", {"n_neighbors": 5})),
+    *_at(3000, "helix", ("Eigenmaps-narrow", "LaplacianEigenmaps", {"n_neighbors": 5})),
     *_at(
         800,
         "clusters",
