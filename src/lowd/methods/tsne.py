@@ -6,10 +6,10 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from .. import _native, progress, random
-from ..backend import overridable, threads
+from ..backend import check_memory, overridable, threads
 from ..errors import DataError, LongWorkWarning, ParameterError, RankWarning, warn
 from ..parameters import (
     Count,
@@ -185,9 +185,9 @@ class TSNE(Reducer):
     _perplexities: Reals = state("n_perplexities")
     _radii: Reals | None = state("n_points n_perplexities")  # distances of u-th neighbors
     _n_candidates: int = state()
-    _columns: Indices | None = state("n_points of n_features_in_")  # of given affinities
-    _largest: float = state()  # of these
-    _attraction: float = state()
+    _columns: Indices | None = state("n_points of n_features_in_")  # where affinities are given
+    _largest: float = state()  # the largest affinity of the training points
+    _attraction: float = state()  # the exaggeration that new points feel
     _mesh: Mesh | None = state()  # of the repulsive forces; None where they are summed
 
     # -- what is minimized -----------------------------------------------------------------------
@@ -357,7 +357,12 @@ class TSNE(Reducer):
         columns = () if start is None else start.T
         order = self._columns = np.lexsort((*columns, hash_symmetric(W)))
         self._n_candidates, self._radii = min(16, n), None  # these tell how fast Y changes
-        A = nonzero_entries(W[order][:, order])
+        if issparse(W):
+            A = nonzero_entries(W[order][:, order])
+        else:
+            remedy = "pass the largest ones as a sparse matrix"
+            check_memory({f"the affinities of {n} rows": 40 * n * n}, remedy)
+            A = nonzero_entries(W[np.ix_(order, order)])
         space = Rows(project_affinities(A))
         place = np.empty(n, np.int64)
         place[order] = np.arange(n)
