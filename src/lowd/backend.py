@@ -106,7 +106,7 @@ class overridable(Generic[P, T]):  # noqa: N801 - it is used as a decorator
 
     def __reduce__(self) -> str:
         """By its name, as other functions are pickled."""
-        return self.__qualname__
+        return str(getattr(self, "__qualname__"))  # noqa: B009 - update_wrapper sets it
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         if self.others:

@@ -19,7 +19,17 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
 from typing import get_type_hints as resolve
 
 import numpy as np
@@ -93,7 +103,7 @@ Graph = csr_array
 Product = Callable[[Reals], Reals]
 
 # An annotation: a class, a union or Annotated[...], for all of which typing has no class.
-Domain = Any
+Domain: TypeAlias = Any
 
 
 def state(sizes: str = "", *, init: Literal[False] = False) -> Any:
@@ -215,7 +225,8 @@ def accepts(domain: Domain, value: object) -> bool:
 @cache
 def _test_of(domain: Domain) -> Callable[[Any], bool]:
     """The test of a domain, made once: to take an annotation apart takes longer than to ask."""
-    kind, inside = get_origin(domain), get_args(domain)
+    kind: Any = get_origin(domain)
+    inside = get_args(domain)
     if kind is Annotated:
         test, limits = _test_of(inside[0]), inside[1:]
         return lambda value: test(value) and all(limit(value) for limit in limits)
@@ -240,7 +251,8 @@ def _test_of(domain: Domain) -> Callable[[Any], bool]:
 
 def describe(domain: Domain) -> str:
     """A domain in words, such as "int >= 1 or None"."""
-    kind, inside = get_origin(domain), get_args(domain)
+    kind: Any = get_origin(domain)
+    inside = get_args(domain)
     if kind is Annotated:
         limits = " and ".join(map(str, inside[1:]))
         return f"{describe(inside[0])} {limits}"
@@ -259,7 +271,8 @@ def split_union(domain: Domain) -> list[Domain]:
     >>> split_union(Positive | None)
     [<class 'float'>, <class 'NoneType'>]
     """
-    kind, inside = get_origin(domain), get_args(domain)
+    kind: Any = get_origin(domain)
+    inside = get_args(domain)
     if kind is Annotated:
         return split_union(inside[0])
     if kind in (Union, UnionType):

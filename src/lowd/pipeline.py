@@ -156,7 +156,7 @@ class Pipeline(Reducer):
         rows = super()._read(X, fitting, neighbors, check_values=checked)
         if self.impute is not None and (infinite := np.isinf(rows)).any():
             row, column = map(int, np.argwhere(infinite)[0])
-            raise DataError(describe_entry(self, rows, (row, column)))  # type: ignore[arg-type]
+            raise DataError(describe_entry(self, rows, (row, column)))
         return rows
 
     def _fit(self, X: Any, y: Any, seed: int) -> Reals:  # noqa: ARG002
@@ -191,8 +191,14 @@ class Pipeline(Reducer):
         if not isinstance(log1p, bool):
             log1p = find_columns(log1p, names, d, "log1p")
         dropped = find_columns(numeric, names, d, "drop")
-        how = {"impute": self.impute, "normalize": self.normalize, "scale": self.scale}
-        return learn_steps(X, drop=dropped, log1p=log1p, **how)
+        return learn_steps(
+            X,
+            drop=dropped,
+            impute=self.impute,
+            normalize=self.normalize,
+            log1p=log1p,
+            scale=self.scale,
+        )
 
     # -- new points ----------------------------------------------------------------------------
 
@@ -447,7 +453,8 @@ class StandardizeColumns(Step):
 
 def column_means(X: Any) -> Reals:
     """The mean of each column, of sparse rows too."""
-    return np.asarray(X.sum(0, dtype=np.float64)).ravel() / X.shape[0]
+    sums = np.asarray(X.sum(0, dtype=np.float64), np.float64)
+    return np.asarray(sums.ravel() / X.shape[0])
 
 
 def column_variances(X: Any, means: Reals) -> Reals:
@@ -456,11 +463,12 @@ def column_variances(X: Any, means: Reals) -> Reals:
     if issparse(X):
         gaps = X.data.astype(np.float64) - means[X.indices]
         held = np.bincount(X.indices, np.square(gaps), minlength=d)
-        return (held + (n - np.bincount(X.indices, minlength=d)) * np.square(means)) / n
+        stored = np.bincount(X.indices, minlength=d)
+        return np.asarray((held + (n - stored) * np.square(means)) / n)
     total = np.zeros(d)
     for some in chunks(n, d):
         total += np.square(X[some].astype(np.float64) - means).sum(0)
-    return total / n
+    return np.asarray(total / n)
 
 
 def row_totals(X: Any) -> Reals:
@@ -489,4 +497,4 @@ def shrinkage_slopes(X: Any, pca: PCA, folds: int = 10) -> Reals:
         projected = np.asarray(part.transform(X[left_out]), np.float64) @ (U @ V)
         covered += (projected * scores[left_out]).sum(0)
     total = np.square(scores).sum(0)
-    return np.divide(covered, total, out=np.ones(k), where=total > 0)
+    return np.asarray(np.divide(covered, total, out=np.ones(k), where=total > 0))

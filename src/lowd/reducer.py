@@ -137,7 +137,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "n_components" in cls.__annotations__:  # the one parameter that is given by position
-            cls.n_components = field(default=cls.n_components, kw_only=False)  # type: ignore[attr-defined]
+            cls.n_components = field(default=cls.n_components, kw_only=False)
         dataclass(eq=False, repr=False, kw_only=True)(cls)
         cls.__init__ = explain_unknown_parameters(cls.__init__, list(defaults_of(cls)))  # type: ignore[method-assign]
 
@@ -253,11 +253,12 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         n_features: int,
         dtype: DTypeLike = np.float64,
         *,
-        n_entries: int | None = None,  # noqa: ARG002
+        n_entries: int | None = None,
     ) -> Plan:
         """The memory of the arrays of a fit that grow with the square of its rows.
 
-        They are the same for a sparse X, of which `n_entries` are stored.
+        They are the same for a sparse X, of which `n_entries` are stored, but for affinities, of
+        which nothing dense is made.
 
         >>> import lowd
         >>> lowd.ClassicalMDS(metric="manhattan").estimate(10_000, 50).bytes >= 10_000**2 * 8
@@ -268,6 +269,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if size < 1:
                 raise ParameterError(f"{name}={size}: expected a whole number >= 1.", name)
         plan = self._plan(n_samples, n_features, np.dtype(dtype).itemsize)
+        if n_entries is not None and self._kind() == "affinity":
+            plan = {"affinities": 12 * n_entries}
         k = getattr(self, "n_components", None)
         plan["embedding"] = 8 * n_samples * (k if isinstance(k, int) else n_features)
         return Plan(plan)
@@ -429,9 +432,9 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _cast(self, Y: Reals) -> Reals:
         """Coordinates in the type of the training data, if that can hold them."""
-        dtype = np.dtype(np.float32 if self._float32 else np.float64)
+        dtype: np.dtype[Any] = np.dtype(np.float32 if self._float32 else np.float64)
         largest = np.abs(Y).max(initial=0)
-        if not largest <= np.finfo(dtype).max:
+        if not largest <= float(np.finfo(dtype).max):
             raise DataError(
                 f"the embedding has coordinates of size {largest:.1e}, beyond {dtype}; "
                 "pass X.astype('float64') or other units."
@@ -440,8 +443,10 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _check_memory(self, rows: Any) -> None:
         """Raise an error if a fit needs more than there is, naming what would fit."""
-        shape = getattr(rows, "shape", (len(rows) if isinstance(rows, list) else 0, 1))
-        parts = self._plan(*shape, np.dtype(self._computed).itemsize)
+        if issparse(rows) and self._kind() == "affinity":
+            return
+        n, d = getattr(rows, "shape", (len(rows) if isinstance(rows, list) else 0, 1))
+        parts = self._plan(n, d, np.dtype(self._computed).itemsize)
         remedy = "use fewer rows or a larger machine"
         if getattr(self, "n_landmarks", 0) in (None, "auto"):
             remedy = "set n_landmarks=1000, or use fewer rows"
@@ -547,7 +552,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         elif kind in ("distances", "kernel", "affinity"):
             content = hash_symmetric(rows)
         else:
-            named = metric if kind in ("table", "objects") else "euclidean"
+            named: Any = metric if kind in ("table", "objects") else "euclidean"
             content = space_of(rows, named).fingerprint()
         order = np.argsort(content, kind="stable")
         return np.sort(order[random.subset(0, "left out", len(order), count)])
@@ -616,7 +621,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if is_blocks(X):
             return self._read_blocks(RowBlocks.of(X), fitting)
         data = validate(
-            self,  # type: ignore[arg-type]
+            self,
             X,
             self._kind(),
             fitting=fitting,

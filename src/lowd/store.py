@@ -326,7 +326,8 @@ def _unpack(part: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
 
 def _fits(hint: Any, held: Any) -> bool:
     """Whether a value is of the type that its field declares."""
-    kind, inside = get_origin(hint), get_args(hint)
+    kind: Any = get_origin(hint)
+    inside = get_args(hint)
     if kind in (Union, UnionType):
         return any(_fits(part, held) for part in inside)
     if kind is tuple:

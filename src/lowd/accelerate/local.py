@@ -78,9 +78,9 @@ class NeighborPatches(LTSA):
     def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
         listed = np.bincount(near.indices, minlength=points.n)
         require(listed.min() > 0, "a point is nobody's neighbor, so its position is undetermined")
-        patches = near.indptr, near.indices
-        how = "ltsa", self.n_components, self.reg, counts
-        return Alignment(alignment_matrix(points.X, *patches, *how), False)
+        indptr, members, k = near.indptr, near.indices, self.n_components
+        M = alignment_matrix(points.X, indptr, members, "ltsa", k, self.reg, counts)
+        return Alignment(M, False)
 
 
 class ManyWeights(ModifiedLLE):

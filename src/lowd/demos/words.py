@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .. import datasets, plot
 from ..methods.mds import MDS
 from ..neighbor_graph import NeighborsTransformer, neighbors
+from ..parameters import Metric
 from .drawing import make_panels, save_figure
 from .result import Demonstration, Number
 
@@ -73,7 +74,7 @@ def find_nearest_words(
 
 
 def compute_theme_accuracy(
-    rows: NDArray[np.float64], group: NDArray[np.str_], metric: str
+    rows: NDArray[np.float64], group: NDArray[np.str_], metric: Metric
 ) -> float:
     """Share of the words whose nearest neighbor is of the same theme."""
     first = neighbors(rows, 1, metric=metric).indices[:, 0]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
 from ..input.arguments import Input, Output
 from ..input.tables import Table
 from ..parameters import MetricParams as MetricParams
 
-MetricLike: TypeAlias = str | Callable[..., Any]  # which is validated where it is used
+MetricLike: TypeAlias = Any  # a name or a callable, which is validated where it is used
 Items: TypeAlias = Any | Table | Sequence[Any]  # rows, distances, a table, or objects
 Figure: TypeAlias = Any  # axes of matplotlib, which is optional
 

@@ -36,7 +36,7 @@ def validate_square(A: Reals, kind: MatrixKind, fitting: bool) -> Reals:
             raise DataError(f"{parameter}: {entry}; every entry must be a number.")
         row, column = map(int, np.unravel_index(A.argmin(), A.shape))
         _refuse_negative(kind, float(A[row, column]), row, column)
-        return to_safe_dtype(A, float(np.abs(A).max()), fitting)
+        return np.asarray(to_safe_dtype(A, float(np.abs(A).max()), fitting))
     found = _native.symmetry(A, threads(A.size), progress.step("checking the matrix"))
     if found["nonfinite_at"][0] >= 0:
         entry = describe_nonfinite(A, found["nonfinite_at"])
@@ -48,7 +48,7 @@ def validate_square(A: Reals, kind: MatrixKind, fitting: bool) -> Reals:
     if kind == "distances":
         _check_diagonal(A, found["diagonal"], found["diagonal_at"])
     A = (A + A.T) / 2 if found["asymmetry"] > 0 else A
-    return to_safe_dtype(A, found["largest"], fitting)
+    return np.asarray(to_safe_dtype(A, found["largest"], fitting))
 
 
 def validate_with_missing(A: Reals, kind: MatrixKind, fitting: bool) -> Reals:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -35,7 +36,7 @@ class SharedNeighbors:
         # With a given graph, its width is n_neighbors; beside it the parameter is refused.
         by_width = type(model).__name__ not in ("UMAP", "TSNE", "SNE")
         default = type(model)().get_params(deep=False)["n_neighbors"]
-        graph_model = clone(model, **({"n_neighbors": default} if by_width else {}))
+        graph_model: Any = clone(model, **({"n_neighbors": default} if by_width else {}))
         Y = graph_model.fit_transform(X, neighbors=part)
         graph_model.n_neighbors = model.get_params(deep=False)["n_neighbors"]
         return graph_model, np.asarray(Y)

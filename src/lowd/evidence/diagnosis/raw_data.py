@@ -146,7 +146,7 @@ class Sample:
     @property
     def is_euclidean(self) -> bool:
         """Rows of numbers with Euclidean distances?"""
-        return self.metric == "euclidean"
+        return bool(self.metric == "euclidean")
 
     @cached_property
     def space(self) -> Space:

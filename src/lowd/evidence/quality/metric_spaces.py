@@ -50,7 +50,8 @@ def nearest_others(space: Space | GraphSpace, rows: RowSelection, k: int) -> Nei
         return remove_self(NeighborGraph(*near.table, near.recall), rows)
     else:
         parts = [nearest_columns(D, k, own).table for own, D in _blocks(space, rows)]
-        near = Neighbors.of_table(*map(np.concatenate, zip(*parts, strict=True)))
+        indices, distances = (np.concatenate(part) for part in zip(*parts, strict=True))
+        near = Neighbors.of_table(indices, distances)
     return NeighborGraph(*near.table, near.recall)
 
 
@@ -118,7 +119,7 @@ def pair_distances(space: Space, i: Indices, j: Indices) -> Reals:
             lengths[some] = _row_distances(space.X[i[some]], space.X[j[some]], *space.measure)
         return lengths
     if isinstance(space, SparseRows):
-        name, factor = METRICS[space.metric][:2]
+        name, factor = METRICS[space.metric].name, METRICS[space.metric].factor or 1.0
         for some in chunks(len(i), 1, 4096):  # each difference is as long as both rows
             gap = space.X[i[some]].astype(np.float64) - space.X[j[some]]
             lengths[some] = squared_lengths(gap)

@@ -190,4 +190,4 @@ def _kernel_distances(K: Reals) -> Reals:
     own = np.diagonal(K)
     D = np.sqrt(np.maximum(own[:, None] + own - K - K.T, 0))
     np.fill_diagonal(D, 0)
-    return D
+    return np.asarray(D)
