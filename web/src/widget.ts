@@ -1,12 +1,12 @@
 // The explorer in a notebook, by anywidget: the same page with requests to the kernel. The style comes
-// from the Python side (src/lowd/explorer/widget.py), since a module has no file beside it.
+// from the Python side (src/lowd/explorer/widget.py), since a module comes without a style sheet.
 import { effect } from "@preact/signals";
 import { Client } from "./data/client";
 import { WidgetTransport, type WidgetModel } from "./data/transport";
 import { mount } from "./mount";
 import { selectedRows } from "./state/selection";
 
-const MAX_SYNCED_ROWS = 1_000_000; // of the selection, sent to the kernel as row indices
+const MAX_SYNCED_ROWS = 1_000_000; // largest selection that is sent to the kernel as row indices
 
 export function renderWidget({ model, el }: { model: WidgetModel; el: HTMLElement }, style: string): () => void {
   const root = el.attachShadow({ mode: "open" });

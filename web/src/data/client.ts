@@ -8,7 +8,7 @@ import type {
   Placement, Quality, RowValue, View,
 } from "./types";
 
-const PARALLEL_CHUNKS = 4; // as many as the server answers at once
+const PARALLEL_CHUNKS = 4; // the server answers this many at once
 
 /** Values of a column: codes of categories, numbers, or texts. */
 export type Values = Int16Array | Float32Array | string[];

@@ -23,7 +23,7 @@ export const reportData = object({
 });
 export type ReportData = Checked<typeof reportData>;
 
-const N_BINS = 30; // of histograms
+const N_BINS = 30; // bins of a histogram
 
 const decode = (text: string): ArrayBuffer => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
 

@@ -29,7 +29,7 @@ export interface Projection {
   y0: number;
 }
 
-const MARGIN_SHARE = 0.9; // of the panel that all points fill at first
+const MARGIN_SHARE = 0.9; // share of the panel that all points fill at first
 
 /** Smallest and largest finite value. */
 export function extent(values: ArrayLike<number>): [number, number] {

@@ -150,7 +150,7 @@ function drawNames(view: PanelView, g: CanvasRenderingContext2D, p: Projection, 
   const points = names.map((_, row) => view.pixelOfRow(row, p));
   const gap = view.radius() + 3 * view.ratio;
   const { width, height } = g.canvas;
-  const margin = 18 * view.ratio; // of the names of the axes
+  const margin = 18 * view.ratio; // space for the names of the axes
   taken.push({ left: 0, right: margin, top: 0, bottom: height }, { left: 0, right: width, top: height - margin, bottom: height });
   const places = placeNames(points, names.map((name) => g.measureText(name).width), 1.2 * size, gap, taken);
   g.lineWidth = 3 * view.ratio;

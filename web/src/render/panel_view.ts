@@ -16,7 +16,7 @@ import { type Drawing, MAX_DENSITY_RADIUS, Raster, type Scene } from "./raster";
 import { findTopics } from "./topics";
 import { Transition } from "./transition";
 
-const REST_MILLISECONDS = 140; // without movement, before everything is drawn in full
+const REST_MILLISECONDS = 140; // rest after a movement before everything is drawn in full
 
 export interface FrameStats {
   frames: number;
@@ -101,7 +101,7 @@ export class PanelView {
     if (!slot) return;
     this.transition = null;
     if (!all) {
-      this.axes = []; // not those of the embedding that was here before
+      this.axes = []; // the former embedding must not stay under the new name
       this.redraw();
       return;
     }
@@ -126,7 +126,7 @@ export class PanelView {
     this.anchors = [];
     if (values && this.axes.length) {
       if (column.kind === "category") {
-        const others = column.rest ? column.categories.length - 1 : -1; // they are no cluster
+        const others = column.rest ? column.categories.length - 1 : -1; // they are not a cluster
         this.anchors = findAnchors(this.axes, values as Int16Array, column.categories).filter((anchor) => anchor.code !== others);
       }
       if (column.kind === "text") this.anchors = findTopics(this.axes, values);

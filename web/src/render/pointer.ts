@@ -7,7 +7,7 @@ import type { PanelView } from "./panel_view";
 const CLICK_PIXELS = 4; // a shorter drag is a click
 const HOVER_REACH = 10;
 const MIN_LASSO_PIXELS = 3; // between two corners
-const RADIANS_PER_PIXEL = 0.008; // of a turn in three dimensions
+const RADIANS_PER_PIXEL = 0.008; // speed of a turn in three dimensions
 
 export class Pointer {
   private readonly stops: (() => void)[] = [];

@@ -44,7 +44,7 @@ export interface Drawing {
 /** Points up to this radius are summed per pixel; larger ones are stamped. */
 export const MAX_DENSITY_RADIUS = 1;
 const SIZE_CLASSES = 8; // distinct radii when sizes differ
-const MAX_LEVELS = 4096; // of the table from summed weight to cover
+const MAX_LEVELS = 4096; // size of the table from summed weight to cover
 
 /** Buffers of one panel, kept between frames. */
 export class Raster {

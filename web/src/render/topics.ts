@@ -4,8 +4,8 @@ import type { Anchor } from "./labels";
 const MAX_TEXTS = 20_000; // read for words: enough for regions of a few per cent
 const CELLS = 14; // along each axis
 const MAX_REGIONS = 16;
-const MIN_ROWS = 5; // with the word, in a region
-const MIN_SHARE = 0.25; // of a region's rows that have the word
+const MIN_ROWS = 5; // fewest rows of a region that have the word
+const MIN_SHARE = 0.25; // smallest share of a region's rows that have the word
 const MIN_LIFT = 1.5; // times more frequent than in all rows
 const MIN_LETTERS = 3;
 const WORDS_PER_REGION = 2;

@@ -8,7 +8,7 @@ import type { Look } from "../render/raster";
 
 /** Codes below are colors; the same with FADED added are faded; HIDDEN draws nothing. */
 export const MAX_CLASS_COLORS = 60; // ten colors in six shapes
-const LEVELS = 100; // of a continuous scale
+const LEVELS = 100; // colors of a continuous scale
 const MISSING_CODE = 120;
 export const FADED = 128;
 export const HIDDEN = 255;

@@ -7,7 +7,7 @@ import { choose, selectRows, selectedRows } from "./selection";
 import { MAX_PANELS, type Slot, type Store } from "./store";
 
 const PREFIX = "v1=";
-const MAX_LINK_ROWS = 5000; // of a selection; links of more are too long for a browser
+const MAX_LINK_ROWS = 5000; // a link to a larger selection would be too long for a browser
 
 const scale: Check<number> = (value, path) => {
   if (number(value, path) <= 0) throw new Mismatch(path, "positive");

@@ -1,5 +1,5 @@
 // All state of the page as signals, and what follows from them. Components and panels read it; the
-// actions that change it are functions of the modules beside this one.
+// actions that change it are functions of the other modules in this folder.
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { Client, Values } from "../data/client";
 import { faultOf } from "../data/transport";
