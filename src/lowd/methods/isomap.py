@@ -407,7 +407,12 @@ class Isomap(Reducer):
         if m == "auto":
             m = None if n <= 20_000 else max(1000, 10 * self.n_components)
         if m is None:
-            return {"geodesic distances": n * (n // 2) * itemsize}
+            plan = {"geodesic distances": n * (n // 2) * itemsize}
+            if self.radius is not None:  # which may hold all rows
+                plan["edges"] = 2 * n * n * 8
+            if self.map == "regression":
+                plan["regression"] = 5 * min(n, 1000) ** 2 * 8
+            return plan
         paths = n * int(m) * itemsize
         return {"paths to landmarks": paths, "distances of candidates": candidates(n, m) ** 2 * 8}
 

@@ -546,7 +546,8 @@ class KernelPCA(Reducer):
         m = self.n_landmarks
         if self.kernel == "linear" and m is None:
             return {}
-        plan = {"kernel matrix": 0 if self.kernel == "precomputed" else n * n * itemsize}
+        copies = 2 if self.kernel == "precomputed" else 1  # one is made symmetric
+        plan = {"kernel matrix": copies * n * n * itemsize}
         if m is not None:
             plan = {"kernel columns": 2 * n * m * itemsize}
         elif self.n_components is None or n <= 1000:

@@ -10,13 +10,13 @@ import sklearn.decomposition
 import sklearn.manifold
 import sklearn.neighbors
 import sklearn.random_projection
-from lowd.core.unknown_parameters import INSTEAD
 
 import lowd
 from cases import LLE_METHODS, fit
 from lowd.errors import LowdError, UnknownParameterError
 from lowd.methods import METHODS
-from lowd.parameters import domains
+from lowd.other_libraries import INSTEAD
+from lowd.parameters import parameters_of
 
 #: A class of lowd, and those of scikit-learn that people come from.
 PEERS = [
@@ -59,14 +59,14 @@ def _foreign():
     named = [(name, set(inspect.signature(peer).parameters)) for name, peer in PEERS]
     named += [("TSNE", set(OPEN_TSNE.split())), ("UMAP", set(UMAP_LEARN.split()))]
     pairs = {(name, one) for name, names in named for one in names}
-    return sorted(pair for pair in pairs if pair[1] not in domains(getattr(lowd, pair[0])))
+    return sorted(pair for pair in pairs if pair[1] not in parameters_of(getattr(lowd, pair[0])))
 
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in _foreign()}))
 def test_every_parameter_of_a_peer_is_explained_by_what_the_class_has(name, rng):
     """Learned attributes and parameters that an explanation points to are there."""
     cls = getattr(lowd, name)
-    given = {"n_components": 2} if "n_components" in domains(cls) else {}
+    given = {"n_components": 2} if "n_components" in parameters_of(cls) else {}
     model = fit(cls(**given), rng.normal(size=(60, 7)))
     # Of densMAP, which is asked for by dens_lambda.
     elsewhere = {"rad_orig_", "rad_emb_"}
@@ -78,7 +78,7 @@ def test_every_parameter_of_a_peer_is_explained_by_what_the_class_has(name, rng)
         for attribute in set(re.findall(r"\b[a-z]\w*_\b", message)) - elsewhere:
             assert hasattr(model, attribute), message
         for field in re.findall(r"\b([a-z_]+)=", message.partition(": ")[2]):
-            assert field in {*domains(cls), "neighbors", "callback"}, message
+            assert field in {*parameters_of(cls), "neighbors", "callback"}, message
 
 
 def test_messages():
@@ -96,6 +96,6 @@ def test_messages():
 def test_no_parameter_is_explained_away():
     """What a class has is not searched for."""
     for cls in (getattr(lowd, name) for name in METHODS):
-        for parameter in set(domains(cls)) & set(INSTEAD):
+        for parameter in set(parameters_of(cls)) & set(INSTEAD):
             default = inspect.signature(cls).parameters[parameter].default
             assert getattr(cls(**{parameter: default}), parameter) is default

@@ -11,7 +11,7 @@ from case_data import rbf_kernel, rows_like
 from cases import EXECUTION_PARAMETERS, LLE_METHODS, fit
 from lowd.errors import DataError, DisconnectedGraphWarning
 from lowd.methods import METHODS
-from lowd.parameters import domains
+from lowd.parameters import parameters_of
 
 RBF = {"n_components": 2, "kernel": "rbf"}
 RBF_INVERSE = {**RBF, "fit_inverse_transform": True}
@@ -166,7 +166,7 @@ WITNESSES = {
     },
     **{(m, "n_components"): ({"n_neighbors": 9}, 1, 2) for m in LLE_METHODS},
     **{(m, "n_neighbors"): ({}, 10, 11) for m in LLE_METHODS},
-    **{(m, "radius"): ({}, 6.0, 7.0) for m in LLE_METHODS},
+    **{(m, "radius"): ({}, 4.0, 5.0) for m in LLE_METHODS},
     **{(m, "reg"): ({}, 1e-3, 1e-2) for m in LLE_METHODS},
     **{(m, "map"): ({}, "barycentric", "tangent") for m in LLE_METHODS},
     **{(m, "n_landmarks"): ({"n_neighbors": 9}, None, 30) for m in LLE_METHODS},
@@ -177,7 +177,7 @@ WITNESSES = {
 PAIRS = [
     (method, name)
     for method in METHODS
-    for name in domains(getattr(lowd, method))
+    for name in parameters_of(getattr(lowd, method))
     if name not in EXECUTION_PARAMETERS
 ]
 
