@@ -286,8 +286,10 @@ def list_literals(domain: Domain) -> list[str]:
     >>> list_literals(Positive | Literal["auto"])
     ['auto']
     """
-    literals = (part for part in split_union(domain) if get_origin(part) is Literal)
-    return [word for part in literals for word in get_args(part)]
+    parts: list[Any] = split_union(domain)
+    origins: list[Any] = [get_origin(part) for part in parts]
+    found = zip(parts, origins, strict=True)
+    return [word for part, origin in found if origin is Literal for word in get_args(part)]
 
 
 def read(domain: Domain, text: str) -> Any:
