@@ -87,7 +87,7 @@ class LaplacianEigenmaps(Reducer):
     normalization : {"random_walk", "symmetric", "none"}, default="random_walk"
         "random_walk" L u = λ D u, "symmetric" its v = D^½ u, "none" L u = λ u.
     self_loops : bool, default=False
-        Is a sample its own neighbor? That changes D, not L.
+        Whether a sample is its own neighbor, which changes D, not L.
     scale : {"std", "unit", "commute"}, default="std"
         "std": columns of standard deviation 1. "unit": u'Du = 1 (u'u = 1 for the others).
         "commute": squared distances in all n - 1 dimensions are commute times of the random walk.
@@ -391,8 +391,8 @@ class DiffusionMaps(Reducer):
         σ of the kernel exp(-d²/2σ²). None is the median distance to the third neighbor, and about
         three times that for rows along a curve.
     n_neighbors : int or None, default=None
-        Edges to so many neighbors of each sample, and to all as near as the last; None takes all
-        pairs up to 5,000 rows, and 60 neighbors beyond (`n_neighbors_` says which).
+        Edges lead from each sample to this many nearest others, and to all as near as the last.
+        None takes all pairs up to 5,000 rows, and 60 neighbors beyond (`n_neighbors_` says which).
     metric : str or callable, default="euclidean"
         A name ("euclidean", "sqeuclidean", "cosine", "correlation", "manhattan", "chebyshev",
         "minkowski", "hamming", "jaccard", or "gower" for a table of mixed columns); a callable of
