@@ -39,9 +39,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "mutants.json"
-SOURCES = [f"src/lowd/{name}" for name in ("solvers", "maps", "relations", "methods", "graph")]
-TESTS = [f"tests/{name}" for name in ("contracts", "core", "distances", "graph", "maps")]
-TESTS += ["tests/methods", "tests/relations", "tests/solvers", *SOURCES]
+SOURCES = [f"src/lowd/{name}" for name in ("linalg", "methods", "spaces")]
+TESTS = [f"tests/{name}" for name in ("contracts", "linalg", "methods", "native", "spaces")]
+TESTS += SOURCES
 IMPORTED = ["hypothesis", "hypothesis.extra.numpy", "joblib", "pandas", "pyarrow", "scipy.stats"]
 IMPORTED += ["sklearn.datasets", "sklearn.manifold", "sklearn.utils.estimator_checks"]
 OPTIONS = ["-q", "--assert=plain", "-p", "xdist.plugin"]

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import lowd
-from lowd.backends import resolve
+from lowd.backend import resolve
 from lowd.methods import METHODS
 from lowd.reducer import Reducer
 
@@ -37,8 +37,8 @@ MODELS = [
 
 def main() -> None:
     assert {type(model).__name__ for model in MODELS} == set(METHODS), "a method is not tried"
-    backend = type(resolve("auto", None)).__name__
-    assert backend == "Native", f"the native core was not found: {backend} is used"
+    backend = resolve("auto")
+    assert backend == "native", f"the native core was not found: {backend} is used"
     X = load_digits().data
     train, new = X[:1500], X[1500:]
     with tempfile.TemporaryDirectory() as folder:

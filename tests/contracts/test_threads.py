@@ -19,7 +19,7 @@ import lowd
 from case_data import rows_like
 from cases import FIRST, each, fit, same_bits
 from lowd import threads
-from lowd.backends import resolve
+from lowd.backend import current, using
 from lowd.errors import ParameterError
 
 # More blocks of rows than the cases of real sizes have (test_fits.py tries these with threads).
@@ -70,10 +70,12 @@ def test_n_jobs_reaches_the_backend(monkeypatch):
     monkeypatch.setattr(threads, "available", lambda: 6)
     monkeypatch.delenv("LOWD_NUM_THREADS", raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    assert [resolve("auto", n).threads for n in (None, 1, 4, 99, -1, -2, -99)] == [
-        *(6, 1, 4, 6),
-        *(6, 5, 1),
-    ]
+
+    def count(n_jobs):
+        with using("auto", n_jobs):
+            return current().threads
+
+    assert [count(n) for n in (None, 1, 4, 99, -1, -2, -99)] == [6, 1, 4, 6, 6, 5, 1]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import lowd
 from case_data import edit_distance, rows_like
 from cases import close, same_bits
 from dissimilarities import given, turned_onto
-from lowd.backends import resolve
 from lowd.errors import ApproximationWarning, ConvergenceWarning, ParameterError
 
 TRIANGLE = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
@@ -99,11 +98,8 @@ def test_the_extension_nearly_meets_training_rows(kind, monkeypatch):
     """The map without its memory puts a training row near its coordinates."""
     X = rows_like(60)
     model = getattr(lowd, kind)(eps=1e-9, max_iter=3000).fit(X)
-    if hasattr(model, "map_"):
-        moved = model.map_(X + 1e-7, resolve("auto", None), remember=False)
-    else:
-        monkeypatch.setattr("lowd.methods.mds.approach", lambda Y, *_: Y)
-        moved = model.transform(X + 1e-7)
+    monkeypatch.setattr("lowd.methods.mds.approach", lambda Y, *_: Y)
+    moved = model.transform(X + 1e-7)
     size = np.abs(model.embedding_).max()
     jump = np.linalg.norm(moved - model.embedding_, axis=1) / size
     assert np.median(jump) < (1e-4 if kind == "MDS" else 0.05)

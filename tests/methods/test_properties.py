@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 
 import lowd
 from lowd.errors import LowdWarning
-from lowd.parameters import accepts, describe, domains, read
+from lowd.parameters import accepts, describe, parameters_of, read
 
 relaxed = settings(max_examples=60, deadline=None)
 SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 6))
@@ -120,7 +120,7 @@ def test_weights_are_multiplicities(X, counts):
 @given(st.text(max_size=12))
 @pytest.mark.parametrize("name", ["PCA", "KernelPCA", "ClassicalMDS"])
 def test_whatever_is_typed_is_read_or_refused(name, text):
-    for domain in domains(getattr(lowd, name)).values():
+    for domain in parameters_of(getattr(lowd, name)).values():
         try:
             value = read(domain, text)
         except lowd.errors.ParameterError as error:

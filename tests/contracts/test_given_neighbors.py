@@ -1,4 +1,4 @@
-"""Given neighbors embed new points as a search would; plans are kept between calls."""
+"""Given neighbors embed new points as a search would; an index is kept between calls."""
 
 from __future__ import annotations
 
@@ -9,22 +9,14 @@ import weakref
 
 import numpy as np
 import pytest
-from lowd.graph import given
-from lowd.graph.given import (
-    cut_listed,
-    merge_listed_duplicates,
-    reorder_listed,
-    select_listed,
-)
-from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.neighbors import kneighbors_graph
 
 import lowd
 from cases import close, same_bits
-from lowd.backends import planned
 from lowd.errors import DataError, DisconnectedGraphWarning, ParameterError, UnsupportedError
+from lowd.spaces import RowIndex
 from manifolds import roll
 
 ALL = 150  # as many as there are
@@ -126,35 +118,35 @@ def test_a_new_row_without_neighbors_is_announced():
     assert (coordinates[1] == 0).all()
 
 
-def test_plans_are_made_once_and_go_with_the_map(monkeypatch):
+def test_the_index_of_the_points_is_made_once_and_goes_with_the_model(monkeypatch):
+    X, Q = roll(ALL)[0], roll(ALL + 20)[0][ALL:]
     made = []
-    X = roll(ALL)[0]
+
+    class Counted(RowIndex):
+        def __init__(self, *args, **how):
+            made.append(args[0])
+            super().__init__(*args, **how)
+
     model = lowd.LTSA(2, n_neighbors=8).fit(X)
-    other = lowd.LTSA(2, n_neighbors=8).fit(X[::-1].copy())
-    kind = type(planned.Planned(lowd.backends.resolve("auto", None), model.map_)._inner)
-    index = kind.index
-    monkeypatch.setattr(kind, "index", lambda *args: made.append(args[1]) or index(*args))
-    Q = roll(ALL + 20)[0][ALL:]
     first = model.transform(Q)
+    monkeypatch.setattr("lowd.spaces.space.RowIndex", Counted)
     for _ in range(3):
         same_bits(model.transform(Q), first)
         same_bits(model.transform(Q[:1]), first[:1])
-    assert len(made) == 1
-    close(other.transform(Q), lowd.LTSA(2, n_neighbors=8).fit(X[::-1].copy()).transform(Q))
-    model.set_params(n_jobs=1).transform(Q)
+    assert not made
     again = pickle.loads(pickle.dumps(model))
-    assert again.map_ not in planned._plans
     same_bits(again.transform(Q), first)
-    assert again.map_ in planned._plans
-    gone = weakref.ref(again.map_)
-    del again
-    gc.collect()
-    assert gone() is None  # its plans do not hold it
-    model.fit(X[::2].copy())  # other rows, another map
+    same_bits(again.transform(Q), first)
+    assert len(made) == 1
+    model.fit(X[::2].copy())
     made.clear()
     model.transform(Q)
-    assert len(made) == 1
-    assert len(made[0]) == ALL // 2
+    model.transform(Q)
+    assert len(made) <= 1
+    gone = weakref.ref(again._space)
+    del again
+    gc.collect()
+    assert gone() is None
 
 
 @pytest.mark.parametrize("cls", [lowd.TSNE, lowd.SNE, lowd.LaplacianEigenmaps])
@@ -191,33 +183,3 @@ def test_no_neighbors_at_all_is_no_advice(model, rng):
 def test_two_rows_are_not_advised_to_have_less_than_one_neighbor(model):
     with pytest.raises(ParameterError, match=r"use (n_neighbors|perplexity)=1[.,]"):
         model.fit([[0.0, 1.0], [1.0, 3.0]])
-
-
-def test_long_lists_are_sorted_some_rows_at_a_time(monkeypatch):
-    """Also rows without entries, rows longer than a run, and rows that count themselves or not."""
-    rng = np.random.default_rng(0)
-    D = np.where(rng.random((60, 60)) < 0.2, rng.integers(1, 5, (60, 60)), 0).astype(float)
-    D[[0, 31, 59]] = 0
-    D[7] = 3
-    given_lists = csr_array(D)
-    far = select_listed(given_lists, None, 3.0)
-    order = rng.permutation(60)
-
-    def find():
-        graph = lowd.NeighborGraph.of(given_lists)
-        near = reorder_listed(select_listed(given_lists, None, np.inf), order)
-        cut = cut_listed(near, 4)
-        merged = merge_listed_duplicates(far, np.arange(60) // 2)
-        lists = (near, far, cut, merged)
-        return [graph.indices, graph.distances] + [
-            part for some in lists for part in (some.data, some.indices, some.indptr)
-        ]
-
-    expected = find()
-    for row in range(60):
-        others = [(D[row, j], j) for j in np.flatnonzero(D[row]) if j != row]
-        near = [j for _, j in sorted(others)]
-        assert expected[0][row].tolist() == near + [-1] * (expected[0].shape[1] - len(near))
-    monkeypatch.setattr(given, "RUN_ENTRIES", 23)
-    for part, whole in zip(find(), expected, strict=True):
-        same_bits(part, whole)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lowd.solvers.smacof import AndersonMixing, Step, majorize
 from scipy.spatial.distance import cdist, pdist
 from sklearn.isotonic import IsotonicRegression
 
@@ -25,18 +24,6 @@ def test_stress_never_rises(kind, init):
         assert len(history) == model.n_iter_ + 1
         assert model.stress_ == pytest.approx(history[-1], rel=1e-9)
         assert model.converged_
-
-
-def test_mixing_that_would_raise_the_value_is_not_taken(monkeypatch):
-    """Whatever is proposed, the path only goes down."""
-    monkeypatch.setattr(AndersonMixing, "extrapolate", lambda self, Y, reached: -10 * reached)  # noqa: ARG005
-
-    def step(Y):
-        return Step(float((Y**2).sum()), 1.0, Y / 2, float((Y**2).sum()) / 4)
-
-    path = majorize(step, np.array([[4.0]]), 10, 1e-3)
-    assert (np.diff(path.history) < 0).all()
-    np.testing.assert_allclose(path.Y, 4 / 2**10)
 
 
 @pytest.mark.parametrize("weights", [None, "sammon", "matrix"])
