@@ -1,92 +1,88 @@
-"""Operations of affinities on a device: bandwidths of rows, and their symmetrization."""
+"""Affinities of neighbors on the device: bandwidths of lists, and both directions in one matrix."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ..arrays import MAX_SQUARED_DISTANCE_ROOT
-from ..native.affinities import NativeAffinities
-from ..protocol import CalibratedRows, Float64, FuzzySum, Perplexity, SimilarityGraph
-from ..reference.affinities import (
-    MAX_BISECTIONS,
-    MAX_LOG_BETA,
-    MAX_SIGMA_STEPS,
-    MIN_SIGMA_SHARE,
-    PERPLEXITY_TOL,
-    SIGMA_TOL,
-)
-from .arrays import explaining_memory, has_kernels, to_device, to_numpy
-from .library import Device, Tensor, torch
-from .resident import ResidentArrays
-from .sparse import DeviceGraph, Parts, parts_of
+from ..methods.umap import memberships
+from ..parameters import Graph, Reals
+from ..spaces.affinities import conditional_probabilities, squared, symmetrized
+from ..spaces.neighbors import Neighbors
+from .arrays import explaining_memory, has_kernels, is_worth, keep, resident, to_numpy
+from .library import Tensor, torch
 
-MAX_REGISTER_LIST = 1024  # neighbors of a row that a program holds in registers
+MOST_LANES = 1024  # neighbors of a row that a program holds in registers
 
 
-class DeviceAffinities(NativeAffinities):
-    """Conditional probabilities and fuzzy memberships of neighbors, and both directions in one."""
+def lists_of(near: Neighbors, data: Reals) -> Tensor | None:
+    """Numbers of lists of one length, as a table on the device; None if there are few."""
+    counts = near.counts
+    if not len(data) or not is_worth(len(data), 2**16) or (counts != counts[0]).any():
+        return None
+    return resident(data).double().reshape(len(counts), -1)
 
-    device: Device
-    resident: ResidentArrays
 
-    def calibrate_rows(
-        self, indptr: NDArray[np.int64], distances: Float64, rule: Perplexity | FuzzySum
-    ) -> CalibratedRows:
-        counts = np.diff(indptr)
-        if not len(distances) or (counts != counts[0]).any():  # lists of different lengths are few
-            return super().calibrate_rows(indptr, distances, rule)
-        n, k = len(counts), int(counts[0])
-        with explaining_memory(f"affinities of {len(distances)} neighbors", self.device):
-            D = to_device(distances, self.device, torch.float64).reshape(n, k)
-            if isinstance(rule, Perplexity):
-                p, scales = fit_perplexities(D, rule.perplexity)
-                offsets = torch.zeros_like(scales)
-            else:
-                p, scales, offsets = fit_fuzzy_sums(D, rule)
-            return CalibratedRows(to_numpy(p).ravel(), to_numpy(scales), to_numpy(offsets))
+@conditional_probabilities.register("torch")
+def _(near: Neighbors, perplexity: float, squares: Reals | None = None) -> tuple[Reals, Reals]:
+    squares = squared(near.distances) if squares is None else squares
+    with explaining_memory(f"affinities of {len(squares)} neighbors"):
+        D = lists_of(near, squares)
+        if D is None or D.shape[1] < perplexity:
+            return conditional_probabilities.function(near, perplexity, squares)
+        table, beta = fit_perplexities(D, perplexity)
+        p = to_numpy(table).ravel()
+    keep(p, table)
+    return p, to_numpy(beta)
 
-    def similarity_graph(
-        self, edges: csr_array, rule: Perplexity | FuzzySum | None, union: float | None = None
-    ) -> SimilarityGraph:
-        counts = np.diff(edges.indptr)
-        if not edges.nnz or (rule is not None and (counts != counts[0]).any()):
-            return super().similarity_graph(edges, rule, union)
-        if rule is None:
-            with explaining_memory(f"affinities of {edges.nnz} pairs", self.device):
-                graph = DeviceGraph(symmetrize_rows(*parts_of(edges, self.device), union))
-            return SimilarityGraph(graph, np.empty(0), np.empty(0))
-        n, k = len(counts), int(counts[0])
-        with explaining_memory(f"affinities of {edges.nnz} neighbors", self.device):
-            D = self.resident.get(edges.data, self.device).double().reshape(n, k)
-            if isinstance(rule, Perplexity):
-                squares = D.clamp_max(MAX_SQUARED_DISTANCE_ROOT).square()
-                a, scales = fit_perplexities(squares, rule.perplexity)
-                offsets = torch.zeros_like(scales)
-            else:
-                a, scales, offsets = fit_fuzzy_sums(D, rule)
-            starts = torch.arange(0, n * k + 1, k, device=self.device)
-            columns = self.resident.get(edges.indices, self.device)
-            graph = DeviceGraph(symmetrize_rows(starts, columns, a.reshape(-1), union))
-            return SimilarityGraph(graph, to_numpy(scales), to_numpy(offsets))
+
+@memberships.register("torch")
+def _(
+    near: Neighbors, connectivity: float, mean_distance: float | None = None
+) -> tuple[Reals, Reals, Reals]:
+    with explaining_memory(f"affinities of {len(near.distances)} neighbors"):
+        D = lists_of(near, near.distances)
+        if D is None:
+            return memberships.function(near, connectivity, mean_distance)
+        table, sigma, rho = fit_fuzzy_sums(D, connectivity, mean_distance)
+        mu = to_numpy(table).ravel()
+    keep(mu, table)
+    return mu, to_numpy(rho), to_numpy(sigma)
+
+
+@symmetrized.register("torch")
+def _(near: Neighbors, values: Reals, union: float | None) -> Graph:
+    n = len(near.counts)
+    if not is_worth(len(values), 2**16) or not len(values):
+        return symmetrized.function(near, values, union)
+    with explaining_memory(f"affinities of {len(values)} pairs"):
+        lists = resident(near.indptr).long(), resident(near.indices), resident(values).double()
+        starts, columns, both = symmetrize(*lists, union)
+        data, indices, indptr = map(to_numpy, (both, columns, starts))
+    if len(indices) < np.iinfo(np.int32).max:
+        indptr = indptr.astype(np.int32)  # as SciPy has it, which would convert both otherwise
+    keep(data, both)
+    keep(indices, columns)
+    W = csr_array((data, indices, indptr), (n, n))
+    W.has_sorted_indices = True
+    return W
 
 
 def fit_perplexities(squares: Tensor, perplexity: float) -> tuple[Tensor, Tensor]:
     """Conditional probabilities of lists of one length, and β of each."""
     n, k = squares.shape
-    target = float(np.log(perplexity))
-    if has_kernels(squares.device) and k <= MAX_REGISTER_LIST:
+    target, tolerance, largest, most = float(np.log(perplexity)), 1e-12, 700.0, 200
+    if has_kernels(squares.device) and k <= MOST_LANES:
         from .kernels import affinities as kernels
 
         p = torch.empty_like(squares)
         scales = torch.empty(n, dtype=torch.float64, device=squares.device)
         lanes = max(32, 1 << (k - 1).bit_length())
-        settings = squares.new_tensor([target, PERPLEXITY_TOL, MAX_LOG_BETA])
+        settings = squares.new_tensor([target, tolerance, largest])
         kernels.fit_perplexity[(n,)](
-            squares, p, scales, settings, k, MAX_BISECTIONS, lanes, **_options(lanes)
+            squares, p, scales, settings, k, most, lanes, **_options(lanes)
         )
         return p, scales
     gaps = squares - squares.amin(1, keepdim=True)
@@ -95,15 +91,15 @@ def fit_perplexities(squares: Tensor, perplexity: float) -> tuple[Tensor, Tensor
     unit = torch.where(flat, 1.0, unit)
     gaps = gaps / unit[:, None]
     x = torch.zeros_like(unit)
-    low, high = x - MAX_LOG_BETA, x + MAX_LOG_BETA
+    low, high = x - largest, x + largest
     last, going = torch.full_like(x, torch.inf), ~flat
-    for _ in range(MAX_BISECTIONS):
+    for _ in range(most):
         beta = torch.exp(x)
         e = torch.exp(-beta[:, None] * gaps)
         total = e.sum(1)
         mean = (e * gaps).sum(1) / total
         excess = torch.log(total) + beta * mean - target
-        going = going & (excess.abs() > PERPLEXITY_TOL) & (high - low >= PERPLEXITY_TOL)
+        going = going & (excess.abs() > tolerance) & (high - low >= tolerance)
         if not going.any():
             break
         low = torch.where(going & (excess > 0), x, low)
@@ -111,10 +107,8 @@ def fit_perplexities(squares: Tensor, perplexity: float) -> tuple[Tensor, Tensor
         slope = beta.square() * ((e * (gaps - mean[:, None]).square()).sum(1) / total)
         newton = torch.where(slope > 0, x + excess / slope, torch.inf)
         newton = torch.minimum(torch.maximum(newton, x - 2), x + 2)
-        half = torch.where(
-            low == -MAX_LOG_BETA, (x - 1).clamp_min(-MAX_LOG_BETA), 0.5 * (low + high)
-        )
-        half = torch.where(high == MAX_LOG_BETA, (x + 1).clamp_max(MAX_LOG_BETA), half)
+        half = torch.where(low == -largest, (x - 1).clamp_min(-largest), 0.5 * (low + high))
+        half = torch.where(high == largest, (x + 1).clamp_max(largest), half)
         good = (low < newton) & (newton < high) & (excess.abs() < 0.5 * last)
         x = torch.where(going, torch.where(good, newton, half), x)
         last = torch.where(going, excess.abs(), last)
@@ -123,40 +117,42 @@ def fit_perplexities(squares: Tensor, perplexity: float) -> tuple[Tensor, Tensor
     return p, torch.where(flat, 0.0, torch.exp(x) / unit)
 
 
-def fit_fuzzy_sums(D: Tensor, rule: FuzzySum) -> tuple[Tensor, Tensor, Tensor]:
+def fit_fuzzy_sums(
+    D: Tensor, connectivity: float, mean_distance: float | None
+) -> tuple[Tensor, Tensor, Tensor]:
     """Memberships of lists of one length, nearest first; sigma and rho of each."""
     n, k = D.shape
-    mean_distance = rule.mean_distance
+    tolerance, most, least = 1e-5, 64, 1e-3  # the first two as in umap-learn
     of_all = D.sum() / (D.numel() + n)
     if mean_distance is not None:
         of_all = torch.full_like(of_all, mean_distance)
-    whole = int(rule.local_connectivity)
-    share, target = rule.local_connectivity - whole, float(np.log2(k + 1))
-    if has_kernels(D.device) and k <= MAX_REGISTER_LIST:
+    whole = int(connectivity)
+    share, target = connectivity - whole, float(np.log2(k + 1))
+    if has_kernels(D.device) and k <= MOST_LANES:
         from .kernels import affinities as kernels
 
         p, sigma = torch.empty_like(D), torch.empty(n, dtype=D.dtype, device=D.device)
         rho, lanes = torch.empty_like(sigma), max(32, 1 << (k - 1).bit_length())
-        numbers = target, SIGMA_TOL, MIN_SIGMA_SHARE, share, rule.local_connectivity
-        how = D.new_tensor(numbers), k, MAX_SIGMA_STEPS, whole, lanes
+        numbers = target, tolerance, least, share, connectivity
+        how = D.new_tensor(numbers), k, most, whole, lanes
         kernels.fit_memberships[(n,)](D, p, sigma, rho, of_all, *how, **_options(lanes))
         return p, sigma, rho
-    rho = _connected_distances(D, whole, share, rule.local_connectivity)
+    rho = _connected_distances(D, whole, share, connectivity)
     mean = D.sum(1) / (k + 1)
     gap = (D - rho[:, None]).clamp_min(0)
     sigma = torch.where(mean > 0, torch.exp2(torch.floor(torch.log2(mean))), 1.0)
     low, high = torch.zeros_like(mean), torch.full_like(mean, torch.inf)
     going = torch.ones_like(mean, dtype=torch.bool)
-    for _ in range(MAX_SIGMA_STEPS):
+    for _ in range(most):
         excess = torch.exp(-gap / sigma[:, None]).sum(1) - target
-        going = going & ~(excess.abs() < SIGMA_TOL)
+        going = going & ~(excess.abs() < tolerance)
         if not going.any():
             break
         low = torch.where(going & (excess <= 0), sigma, low)
         high = torch.where(going & (excess > 0), sigma, high)
         new = torch.where(high < torch.inf, (low + high) / 2, 2 * sigma)
         sigma = torch.where(going, new, sigma)
-    sigma = torch.maximum(sigma, MIN_SIGMA_SHARE * torch.where(rho > 0, mean, of_all))
+    sigma = torch.maximum(sigma, least * torch.where(rho > 0, mean, of_all))
     sigma = torch.where(sigma > 0, sigma, 1.0)
     return torch.exp(-gap / sigma[:, None]), sigma, rho
 
@@ -179,13 +175,15 @@ def _connected_distances(D: Tensor, whole: int, share: float, connectivity: floa
     below = torch.gather(D, 1, at)[:, 0] if whole else torch.zeros_like(D[:, 0])
     up = (zeros + torch.clamp(apart - 1, min=0).clamp_max(whole)).clamp_max(k - 1)[:, None]
     rho = below
-    if share > SIGMA_TOL:
+    if share > 1e-5:
         rho = below + share * (torch.gather(D, 1, up)[:, 0] - below)
     rho = torch.where(apart < connectivity, D[:, -1], rho)
     return torch.where(apart > 0, rho, 0.0)
 
 
-def symmetrize_rows(indptr: Tensor, indices: Tensor, data: Tensor, union: float | None) -> Parts:
+def symmetrize(
+    indptr: Tensor, indices: Tensor, data: Tensor, union: float | None
+) -> tuple[Tensor, Tensor, Tensor]:
     """Both directions of sparse rows in one, as CSR with sorted columns.
 
     A pair occurs at most twice, and the sum of two terms has no order: bits are the same always.
@@ -214,4 +212,4 @@ def symmetrize_rows(indptr: Tensor, indices: Tensor, data: Tensor, union: float 
     if not kept.all():
         values, keys = values[kept], keys[kept]
     starts = torch.searchsorted(keys, torch.arange(n + 1, device=device) * n)
-    return Parts(starts, (keys % n).int(), values)
+    return starts, (keys % n).int(), values

@@ -1,4 +1,4 @@
-"""Descent in the plane on a device: attraction along edges, repulsion by a mesh or exact sums.
+"""Descents in the plane: attraction along edges, repulsion by a mesh or by exact sums.
 
 With kernels one iteration is one CUDA graph, captured for each size of the mesh. Points are in the
 order of a space-filling curve, so that neighbors lie near each other in memory.
@@ -6,102 +6,97 @@ order of a space-filling curve, so that neighbors lie near each other in memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..protocol import Array, Float64, InterpolationGrid, LayoutCurve
-from .arrays import has_kernels, require_memory, to_device, to_numpy
-from .library import Device, OfTriton, Tensor, torch
+from ..parameters import Reals
+from .arrays import (
+    device,
+    explaining_memory,
+    has_kernels,
+    require_memory,
+    to_device,
+    to_numpy,
+)
+from .library import OfTriton, Tensor, torch
+from .matrices import Parts
 from .mesh import FIXED_POINT, MESH_SIZES, Mesh, Radial, mesh_size
-from .plane_sums import sum_pairs
-from .sparse import Parts
 
-PLANE_SORT_INTERVAL = 100  # iterations between two sortings of the points
-STEPS_PER_CHECK = 50  # iterations at most, after which the host looks whether the mesh holds all
-FIRST_MARGIN, LATER_MARGIN = 2.0, 1.08  # of the span: the embedding jumps when a phase begins
-FIRST_STEPS = 50
+SORT_EVERY = 100  # iterations between two sortings of the points
+CHECK_EVERY = 50  # iterations at most, after which the host looks whether the mesh holds all
 POTENTIAL_PARTS = 1024  # of the sum of the potential
 POINTS_PER_PROGRAM = 256
 
 
-@dataclass
-class Forces:
+class Forces(NamedTuple):
     """What attracts and repels: t-SNE without a curve, UMAP with one."""
 
     radial: Radial  # the repulsive potential of squared distances
     spacing: float  # of nodes
-    curve: LayoutCurve | None
+    curve: tuple[float, float] | None  # a and b of the similarity
     scale: float  # of the potential's gradient in the repulsion
 
 
-@dataclass
 class PlaneDescent:
     """Points, velocities, gains and edges on the device, in slots; `order` has their numbers."""
 
-    edges: Parts
-    forces: Forces
-    use_mesh: bool
-    device: Device
-    meshes: dict[tuple[int, float], Mesh] = field(default_factory=dict)
-    graphs: dict[Any, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        n, nnz = self.edges.size, len(self.edges.values)
-        need = 40 * nnz + 200 * n
-        require_memory(need, f"a descent of {n} points with {nnz} edges", self.device)
-        self.n, self.kernels = n, has_kernels(self.device)
+    def __init__(self, edges: Parts, law: Forces, use_mesh: bool = True) -> None:
+        n, nnz, where = edges.size, len(edges.values), device()
+        require_memory(40 * nnz + 200 * n, f"a descent of {n} points with {nnz} edges")
+        self.n, self.law, self.use_mesh = n, law, use_mesh
+        self.kernels = has_kernels(where)
+        self.meshes: dict[tuple[int, float], Mesh] = {}
+        self.graphs: dict[Any, Any] = {}
         self.pool = torch.cuda.graph_pool_handle() if self.kernels else None
         # Copies: they are sorted in place.
-        self.start_of, self.col = self.edges.starts.clone(), self.edges.columns.clone()
-        self.val = self.edges.values.float()
-        self.order = torch.arange(n, device=self.device)
-        self.y = torch.zeros(n, 2, device=self.device)
+        self.start_of, self.col = edges.starts.clone(), edges.columns.clone()
+        self.val = edges.values.float()
+        self.order = torch.arange(n, device=where)
+        self.y = torch.zeros(n, 2, device=where)
         self.velocity, self.gain = torch.zeros_like(self.y), torch.ones_like(self.y)
         self.force = torch.zeros_like(self.y)
         self.programs = -(-n // POINTS_PER_PROGRAM)
-        self.part = torch.zeros(self.programs, 4, device=self.device)
-        self.box = torch.zeros(4, device=self.device)
-        self.counter = torch.zeros(1, dtype=torch.int32, device=self.device)
-        self.schedule = torch.zeros(STEPS_PER_CHECK, 3, device=self.device)
-        self.zpart = torch.zeros(POTENTIAL_PARTS, dtype=torch.float64, device=self.device)
-        self.repel = torch.zeros(2, n, device=self.device)
+        self.part = torch.zeros(self.programs, 4, device=where)
+        self.box = torch.zeros(4, device=where)
+        self.counter = torch.zeros(1, dtype=torch.int32, device=where)
+        self.schedule = torch.zeros(CHECK_EVERY, 3, device=where)
+        self.zpart = torch.zeros(POTENTIAL_PARTS, dtype=torch.float64, device=where)
+        self.repel = torch.zeros(2, n, device=where)
         degree = nnz / max(n, 1)
         self.lanes = 32 if degree <= 40 else 64 if degree <= 200 else 128
-        self.scheduled = np.full((STEPS_PER_CHECK, 3), np.nan, np.float32)
+        self.scheduled = np.full((CHECK_EVERY, 3), np.nan, np.float32)
         self.span = 0.0  # of the points, and the mesh that is centered at them
         self.current_mesh: Mesh | None = None
         self.steps = self.steps_in_phase = 0
         self.phase: tuple[float, ...] = ()  # settings that change when a phase begins
 
-    def start(self, Y: Array) -> None:
-        self.y.copy_(to_device(Y, self.device)[self.order])
+    def start(self, Y: Reals) -> None:
+        self.y.copy_(to_device(Y)[self.order])
         self.velocity.zero_()
         self.gain.fill_(1)
         self.steps = self.steps_in_phase = 0
         self._measure()
         self.span, self.current_mesh = float(self.box[2]), None
 
-    def embedding(self) -> Float64:
-        return self._unsort(self.y)
+    def embedding(self, out: Reals) -> None:
+        out[:] = self._unsorted(self.y)
 
-    def variances(self) -> Float64:
-        found: Float64 = to_numpy(self.y.double().var(0, correction=0))
-        return found
+    def take_steps(self, settings: Reals, phase: tuple[float, ...] = ()) -> float:
+        """A step for each row of the settings; the sum of the squares of the last ones.
 
-    def advance(self, settings: Float64, phase: tuple[float, ...] = ()) -> float:
-        """A step for each row of the settings; the last one's RMS length."""
+        The mesh has room for points to move: for much where a phase begins, as they jump there.
+        """
         if phase != self.phase:
             self.phase, self.steps_in_phase = phase, 0
         done, reached, moved = 0, 0.0, 0.0
         while done < len(settings):
-            if self.steps % PLANE_SORT_INTERVAL == 0:
+            if self.steps % SORT_EVERY == 0:
                 self.sort_points()
-            until_sort = PLANE_SORT_INTERVAL - self.steps % PLANE_SORT_INTERVAL
-            count = min(STEPS_PER_CHECK, len(settings) - done, until_sort)
-            margin = FIRST_MARGIN if self.steps_in_phase < FIRST_STEPS else LATER_MARGIN
-            mesh = self._mesh_for(max(margin * self.span, reached), 1.0)
+            until_sort = SORT_EVERY - self.steps % SORT_EVERY
+            count = min(CHECK_EVERY, len(settings) - done, until_sort)
+            margin = 2.0 if self.steps_in_phase < 50 else 1.08
+            mesh = self._mesh_for(max(margin * self.span, reached))
             if mesh is not self.current_mesh and mesh is not None:
                 self._center_mesh(mesh)
             self.current_mesh = mesh
@@ -109,10 +104,11 @@ class PlaneDescent:
             self._set_schedule(settings[done : done + count])
             self.counter.zero_()
             self.box[3:].zero_()
-            self._run(mesh, count)
+            with explaining_memory(f"a descent of {self.n} points"):
+                self._run(mesh, count)
             # One look at the device for all that the host needs to know.
-            moved = self.velocity.double().square().sum() / self.n
-            self.span, most, moved = torch.cat([self.box[2:].double(), moved[None]]).tolist()
+            last = self.velocity.double().square().sum()
+            self.span, most, moved = torch.cat([self.box[2:].double(), last[None]]).tolist()
             if mesh is not None and not most <= mesh.capacity:
                 # Points have left the mesh: these steps are taken again, on a larger one.
                 for held, old in zip((self.y, self.velocity, self.gain), before, strict=True):
@@ -124,47 +120,45 @@ class PlaneDescent:
             done, reached = done + count, 0.0
             self.steps += count
             self.steps_in_phase += count
-        return float(np.sqrt(moved))
+        return float(moved)
 
-    def _set_schedule(self, settings: Float64) -> None:
+    def _set_schedule(self, settings: Reals) -> None:
         """Settings of the next steps; mostly those of the last ones."""
         given = np.zeros((len(settings), 3), np.float32)
         given[:, : settings.shape[1]] = np.clip(settings, -1e30, 1e30)
         if not np.array_equal(given, self.scheduled[: len(given)]):
-            self.schedule[: len(given)] = to_device(given, self.device)
+            self.schedule[: len(given)] = to_device(given)
             self.scheduled[: len(given)] = given
 
-    def attraction(self) -> Float64:
+    def attraction(self) -> Reals:
         self._attract()
-        return self._unsort(self.force)
+        return self._unsorted(self.force)
 
-    def repulsion(self) -> tuple[Float64, float]:
+    def repulsion(self) -> tuple[Reals, float]:
         """Repulsive forces before they are divided by Z, and the sum of the potential."""
-        mesh = self._mesh_for(float(self.box[2]), 1.0)
+        mesh = self._mesh_for(float(self.box[2]))
         phi = self._potential(mesh)
         if self.kernels:
             self._launch_step(mesh, phi, force=True)
-            found = self.repel.T
-        elif mesh is not None:
+        found = self.repel.T
+        if mesh is not None and not self.kernels:
             found = self._interpolate(mesh, phi)
-        else:
-            found = self.repel.T
-        return self._unsort(found), float(self.zpart.sum())
+        return self._unsorted(found), float(self.zpart.sum())
 
     def own_potential(self) -> float:
-        mesh = self._mesh_for(float(self.box[2]), 1.0)
+        """What the points add to the sum of the potential by themselves."""
+        mesh = self._mesh_for(float(self.box[2]))
         assert mesh is not None
         self._center_mesh(mesh)
         return mesh.own_potential(self.y, self.box[:2])
 
-    def interpolation_grid(self, scale: float) -> InterpolationGrid:
-        mesh = self._mesh_for(float(self.box[2]), 1.0, always=True)
+    def grid(self, scale: float) -> tuple[Reals, list[int], list[float], float]:
+        """The potential on the mesh, as the native core describes it."""
+        mesh = self._mesh_for(float(self.box[2]), always=True)
         assert mesh is not None
         phi = self._potential(mesh)[:, : mesh.half].T * scale  # the first axis is that of columns
-        nodes = to_numpy(phi.contiguous())
-        nodes.setflags(write=False)
-        corner = to_numpy(self.box[:2]).astype(np.float64)
-        return InterpolationGrid(nodes, corner, mesh.spacing)
+        corner = to_numpy(self.box[:2]).tolist()
+        return to_numpy(phi).ravel(), [mesh.half, mesh.half], corner, mesh.spacing
 
     # -- a step ------------------------------------------------------------------------------
 
@@ -178,14 +172,14 @@ class PlaneDescent:
         if key not in self.graphs:
             self._iterate(mesh)
             count -= 1
-            graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream(self.device)
-            stream.wait_stream(torch.cuda.current_stream(self.device))
+            graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream(device())
+            stream.wait_stream(torch.cuda.current_stream(device()))
             with torch.cuda.stream(stream):
                 # One graph runs at a time, so all of them may have the same memory.
                 graph.capture_begin(self.pool, capture_error_mode="thread_local")
                 self._iterate(mesh)
                 graph.capture_end()
-            torch.cuda.current_stream(self.device).wait_stream(stream)
+            torch.cuda.current_stream(device()).wait_stream(stream)
             self.graphs[key] = graph
         for _ in range(count):
             self.graphs[key].replay()
@@ -203,25 +197,25 @@ class PlaneDescent:
         )
 
     def _attract(self) -> None:
-        curve = self.forces.curve
+        curve = self.law.curve
         if self.kernels:
             given = self.start_of, self.col, self.val, self.y.view(torch.int64), self.force
             warps = max(1, self.lanes // 64)
-            law = (0.0, 0.0) if curve is None else (float(curve.a), float(curve.b))
+            factors = curve or (0.0, 0.0)
             self._kernels.attract[(self.n,)](
-                *given, *law, curve is None, self.lanes, num_warps=warps
+                *given, *factors, curve is None, self.lanes, num_warps=warps
             )
             return
         counts = self.start_of[1:] - self.start_of[:-1]
-        rows = torch.repeat_interleave(torch.arange(self.n, device=self.device), counts)
+        rows = torch.repeat_interleave(torch.arange(self.n, device=device()), counts)
         gap = self.y[rows] - self.y[self.col.long()]
         s = gap.square().sum(1)
         if curve is None:
             weight = self.val / (1 + s)
         else:
-            s = s.clamp(1e-12, 1e12)
-            odds = curve.a * s**curve.b
-            weight = -self.val * 2 * curve.b * odds / (s * (1 + odds))
+            (a, b), s = curve, s.clamp(1e-12, 1e12)
+            odds = a * s**b
+            weight = -self.val * 2 * b * odds / (s * (1 + odds))
         self.force = torch.segment_reduce(
             weight[:, None] * gap, "sum", offsets=self.start_of, axis=0, initial=0
         )
@@ -266,18 +260,18 @@ class PlaneDescent:
         self._kernels.step[(self.programs,)](
             self.y, self.force, phi, self.zpart, self.box, self.counter, self.schedule,
             self.velocity, self.gain, self.part, self.repel, self.n, self.n, 1 / h, half, size,
-            self.forces.scale / h, 1e-6 * self.n, mesh is not None, self.forces.curve is None,
+            self.law.scale / h, 1e-6 * self.n, mesh is not None, self.law.curve is None,
             force, POTENTIAL_PARTS, POINTS_PER_PROGRAM, num_warps=4,
         )  # fmt: skip
 
     def _interpolate(self, mesh: Mesh, phi: Tensor) -> Tensor:
         slope = mesh.gradient(phi, self.y, self.box[:2])
-        return slope * (self.forces.scale / mesh.spacing)
+        return slope * (self.law.scale / mesh.spacing)
 
     def _plain_step(self, mesh: Mesh | None, phi: Tensor) -> None:
         repel = self.repel.T if mesh is None else self._interpolate(mesh, phi)
         settings = self.schedule[int(self.counter)]
-        if self.forces.curve is None:
+        if self.law.curve is None:
             exaggeration, momentum, rate = settings
             z = max(float(self.zpart.sum()) - self.n, 1e-6 * self.n)
             slope = exaggeration * self.force - repel / z
@@ -309,17 +303,17 @@ class PlaneDescent:
         middle, self.current_mesh = (self.y.amin(0) + self.y.amax(0)) / 2, None
         self.box[:2] = middle - mesh.spacing * (mesh.half // 2)
 
-    def _mesh_for(self, span: float, margin: float, always: bool = False) -> Mesh | None:
+    def _mesh_for(self, span: float, always: bool = False) -> Mesh | None:
         if not (self.use_mesh or always):
             return None
-        h = self.forces.spacing
-        size = mesh_size(span, h, margin)
+        h = self.law.spacing
+        size = mesh_size(span, h)
         if size is None:  # coarser nodes instead of more
             size = MESH_SIZES[-1]
-            h = 1.5 * margin * span / (size // 2 - 22)
+            h = 1.5 * span / (size // 2 - 22)
         if (size, h) not in self.meshes:
-            require_memory(40 * size * size, f"a mesh of {size} x {size} nodes", self.device)
-            self.meshes[size, h] = Mesh(size, h, self.forces.radial, self.device)
+            require_memory(40 * size * size, f"a mesh of {size} x {size} nodes")
+            self.meshes[size, h] = Mesh(size, h, self.law.radial)
         return self.meshes[size, h]
 
     def sort_points(self) -> None:
@@ -329,8 +323,8 @@ class PlaneDescent:
         cell = ((self.y - low) * unit).long().clamp_(0, 65535)
         key = _spread_bits(cell[:, 0]) | (_spread_bits(cell[:, 1]) << 1)
         order = torch.sort(key, stable=True).indices
-        slot = torch.empty(self.n, dtype=torch.int32, device=self.device)
-        slot[order] = torch.arange(self.n, dtype=torch.int32, device=self.device)
+        slot = torch.empty(self.n, dtype=torch.int32, device=device())
+        slot[order] = torch.arange(self.n, dtype=torch.int32, device=device())
         for held in (self.y, self.velocity, self.gain, self.order):
             held.copy_(held[order])
         counts = (self.start_of[1:] - self.start_of[:-1])[order]
@@ -343,16 +337,16 @@ class PlaneDescent:
             )
         else:
             first = torch.repeat_interleave(self.start_of[:-1][order] - start[:-1], counts)
-            at = first + torch.arange(len(self.col), device=self.device)
+            at = first + torch.arange(len(self.col), device=device())
             col, val = slot[self.col[at].long()], self.val[at]
         self.start_of.copy_(start)
         self.col.copy_(col)
         self.val.copy_(val)
 
-    def _unsort(self, A: Tensor) -> Float64:
-        out = torch.empty(A.shape, dtype=torch.float64, device=self.device)
+    def _unsorted(self, A: Tensor) -> Reals:
+        out = torch.empty(A.shape, dtype=torch.float64, device=device())
         out[self.order] = A.double()
-        found: Float64 = to_numpy(out)
+        found: Reals = to_numpy(out)
         return found
 
     @property
@@ -367,3 +361,55 @@ def _spread_bits(v: Tensor) -> Tensor:
     for shift, mask in ((8, 0x00FF00FF), (4, 0x0F0F0F0F), (2, 0x33333333), (1, 0x55555555)):
         v = (v | (v << shift)) & mask
     return v
+
+
+# -- exact sums over all pairs, in float32, and sums of sums in float64 ----------------------------
+
+
+TILE, PARTS = (64, 32), 8  # targets and sources; sources in parts
+
+
+def sum_pairs(y: Tensor) -> tuple[Tensor, Tensor]:
+    """Sums over all others of w² (y - y_j) as (2, n), and of w over all ordered pairs.
+
+    w = 1 / (1 + d²).
+    """
+    n = len(y)
+    if not has_kernels(y.device):
+        repel, total = y.new_empty(2, n), torch.zeros((), dtype=torch.float64)
+        for i in range(0, n, 1024):
+            gap = y[i : i + 1024, None, :] - y
+            w = 1 / (1 + gap.square().sum(2))
+            total += w.sum(dtype=torch.float64).cpu()
+            repel[:, i : i + 1024] = (w.square()[:, :, None] * gap).sum(1).T
+        return repel, total - n
+    from .kernels import plane_sums as kernels
+
+    xy, pad = _columns(y, 1e18)  # so far that there are no forces
+    span = -(-pad // (PARTS * TILE[1])) * TILE[1]
+    out = y.new_empty(PARTS, 3, pad)
+    kernels.repel_exactly[(pad // TILE[0], PARTS)](*xy, out, pad, span, *TILE, num_warps=4)
+    total = out.sum(0)[:, :n]
+    return total[:2], total[2].sum(dtype=torch.float64) - n
+
+
+def sum_similarities(y: Tensor) -> float:
+    """The sum of w = 1 / (1 + d²) over all ordered pairs of float32 points; each pair once."""
+    n = len(y)
+    if not has_kernels(y.device):
+        return float(sum_pairs(y)[1])
+    from .kernels import plane_sums as kernels
+
+    # Of two sources there is one reciprocal: products of their squares stay in range.
+    xy, pad = _columns(y - y.mean(0), 1e9)
+    out = y.new_empty(PARTS, pad)
+    kernels.sum_similarities[(pad // TILE[0], PARTS)](*xy, out, pad, *TILE, num_warps=4)
+    return 2 * float(out[:, :n].sum(dtype=torch.float64)) - n
+
+
+def _columns(y: Tensor, far: float) -> tuple[Tensor, int]:
+    """One axis after the other, and far points that fill up the last tile."""
+    pad = -(-len(y) // TILE[0]) * TILE[0]
+    xy = y.new_full((2, pad), far)
+    xy[:, : len(y)] = y.T
+    return xy, pad

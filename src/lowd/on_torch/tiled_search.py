@@ -10,16 +10,17 @@ below it are ranked by distances in float64 of the original rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from .arrays import has_kernels
 from .library import Tensor, TensorDescriptor, TensorType, torch, triton
-from .row_geometry import RowGeometry
+
+if TYPE_CHECKING:
+    from .neighbors import DeviceRows
 
 MIN_TILED_ROWS = 8192  # below, products in float64 take no longer than preparing tiles
-MAX_TILED_NEIGHBORS = 192  # lists of 256 candidates; longer ones take too many registers
 MAX_TILED_FEATURES = 8192
 LARGEST_NORM = 100.0  # of scaled rows: squares stay below the largest float16, 65504
 FAR_COLUMN = 60000.0  # the squared norm of columns that only fill up the last tile
@@ -66,12 +67,12 @@ class TiledRows(NamedTuple):
 class TiledSearch:
     """Columns of the products, and the rows that they are of."""
 
-    space: RowGeometry
+    space: DeviceRows
     tiles: TiledRows
     is_thin: ClassVar[bool] = False
 
     @classmethod
-    def of(cls, space: RowGeometry) -> TiledSearch | None:
+    def of(cls, space: DeviceRows) -> TiledSearch | None:
         """None where there are no kernels, few rows, or rows that do not fit into float16."""
         n, d = space.rows.shape
         if not has_kernels(space.device) or n < MIN_TILED_ROWS or d > MAX_TILED_FEATURES:
@@ -229,7 +230,7 @@ class ThinSearch(TiledSearch):
         return (radius.square() * (1 + THIN_SLACK) + SMALLEST_SQUARE).float()
 
 
-def tile_rows(space: RowGeometry) -> TiledRows | None:
+def tile_rows(space: DeviceRows) -> TiledRows | None:
     """Columns of the product; None where rows do not fit into float16 (all equal)."""
     n, d = space.rows.shape
     width = 64 if d + 3 <= 64 else -(-(d + 3) // 64) * 64
@@ -253,7 +254,7 @@ def tile_rows(space: RowGeometry) -> TiledRows | None:
     return TiledRows(b, order, scale, top, error, width, tiling)
 
 
-def tile_thin_rows(space: RowGeometry) -> TiledRows | None:
+def tile_thin_rows(space: DeviceRows) -> TiledRows | None:
     """Columns of the differences, one axis after the other; None where all rows are equal."""
     n, d = space.rows.shape
     scale, order = _choose_scale(space), _permute(space)
@@ -266,7 +267,7 @@ def tile_thin_rows(space: RowGeometry) -> TiledRows | None:
     return TiledRows(b, order, scale, float(square.max()), float(r.max()), d, tiling)
 
 
-def _choose_scale(space: RowGeometry) -> float | None:
+def _choose_scale(space: DeviceRows) -> float | None:
     """A power of two by which centered rows have norms up to LARGEST_NORM; None if all are 0."""
     norm = max(
         float((z.double() * space.unit - space.center).square().sum(1).max()) ** 0.5
@@ -277,14 +278,14 @@ def _choose_scale(space: RowGeometry) -> float | None:
     return float(2.0 ** np.floor(np.log2(LARGEST_NORM / norm))) * space.unit
 
 
-def _permute(space: RowGeometry) -> Tensor:
+def _permute(space: DeviceRows) -> Tensor:
     """Near rows are often adjacent: permuted, they do not share groups."""
     generator = torch.Generator(space.device).manual_seed(1)
     return torch.randperm(len(space.rows), generator=generator, device=space.device)
 
 
 def round_rows(
-    space: RowGeometry, rows: Tensor, scale: float, dtype: TensorType
+    space: DeviceRows, rows: Tensor, scale: float, dtype: TensorType
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Rows of fewer digits, their squared norms, and the norm of what rounding has taken."""
     z = rows.double() * scale - space.center * (scale / space.unit)

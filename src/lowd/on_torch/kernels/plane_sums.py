@@ -62,23 +62,3 @@ def sum_similarities(x, y, out, pad, BM: tl.constexpr, BN: tl.constexpr):
             b = 1.0 + dx * dx + dy * dy
             z += (a + b) * reciprocal(a * b)
     tl.store(out + tl.program_id(1) * pad + i, tl.sum(z, 1))
-
-
-@triton.jit
-def cross_terms(start, col, val, y, out, LANES: tl.constexpr):
-    """Sums over the edges of a point of p (log p + log(1 + d²)), in float64."""
-    i = tl.program_id(0).to(tl.int64)
-    first, last = tl.load(start + i), tl.load(start + i + 1)
-    y0, y1 = tl.load(y + 2 * i), tl.load(y + 2 * i + 1)
-    total = tl.zeros([LANES], tl.float64)
-    for k in range(first, last, LANES):
-        e = k + tl.arange(0, LANES)
-        inside = e < last
-        p = tl.load(val + e, inside, other=0.0)
-        j = tl.load(col + e, inside, other=0).to(tl.int64)
-        dx = y0 - tl.load(y + 2 * j, inside, other=0.0)
-        dy = y1 - tl.load(y + 2 * j + 1, inside, other=0.0)
-        known = inside & (p > 0)
-        term = tl.log(tl.where(known, p, 1.0)) + tl.log(1.0 + dx * dx + dy * dy)
-        total += tl.where(known, p * term, 0.0)
-    tl.store(out + i, tl.sum(total, 0))

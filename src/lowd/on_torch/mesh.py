@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from .library import Device, Tensor, torch
+from .arrays import device
+from .library import Tensor, torch
 
 # Padded nodes on an axis, of small factors. A graph is captured for each size that a descent needs,
 # which takes as long as 40 iterations; below 256 nodes transforms take no less time.
@@ -26,9 +27,9 @@ Radial: TypeAlias = Callable[[Tensor], Tensor]  # a kernel of squared distances
 class Mesh:
     """A grid of `half` nodes on an axis, padded to `size`, and the kernel's transform."""
 
-    def __init__(self, size: int, spacing: float, radial: Radial, device: Device) -> None:
+    def __init__(self, size: int, spacing: float, radial: Radial) -> None:
         self.size, self.half, self.spacing = size, size // 2, spacing
-        steps = torch.arange(size, device=device, dtype=torch.float64)
+        steps = torch.arange(size, device=device(), dtype=torch.float64)
         squares = (torch.minimum(steps, size - steps) * spacing).square()
         window = ((4 + 2 * torch.cos(2 * torch.pi * steps / size)) / 6).square()
         kernel = torch.fft.rfft2(radial(squares[:, None] + squares[None, :])).real
@@ -36,10 +37,10 @@ class Mesh:
         self.kernel = kernel.float().unsqueeze(-1).contiguous()
         self.copies = max(1, min(MAX_COPIES, NODES_PER_COPY // self.half**2))
         shape = self.copies, self.half, self.half
-        self.rho = torch.zeros(shape, dtype=torch.int64, device=device)
-        self.grid = torch.zeros(self.half, size, device=device)  # the right half stays 0
+        self.rho = torch.zeros(shape, dtype=torch.int64, device=device())
+        self.grid = torch.zeros(self.half, size, device=device())  # the right half stays 0
         spectrum = size, self.half + 1
-        self.spectrum = torch.zeros(spectrum, dtype=torch.complex64, device=device)
+        self.spectrum = torch.zeros(spectrum, dtype=torch.complex64, device=device())
 
     @property
     def capacity(self) -> float:
@@ -102,7 +103,7 @@ class Mesh:
         return float(torch.einsum("ir,ic,rc->", products[1], products[0], near))
 
 
-def mesh_size(span: float, spacing: float, margin: float) -> int | None:
+def mesh_size(span: float, spacing: float) -> int | None:
     """The least size for points of this span and room to grow; None if there is none."""
-    need = 2 * (int(margin * span / spacing) + 2 * MESH_BORDER)
+    need = 2 * (int(span / spacing) + 2 * MESH_BORDER)
     return next((size for size in MESH_SIZES if size >= need), None)

@@ -1,0 +1,317 @@
+"""Matrices on the device, dense or sparse, and iterations whose vectors stay there."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from .. import progress
+from ..linalg.centered import Centered, centered_product, half_squares, products_of
+from ..linalg.eigen import Eigenpairs, block_krylov, products_left
+from ..linalg.laplacian import complement_of
+from ..linalg.smallest import filtered, ritz_pairs
+from ..methods.umap import diffuse
+from ..parameters import Graph, Product, Reals
+from .arrays import (
+    device,
+    explaining_memory,
+    has_kernels,
+    has_room,
+    is_worth,
+    remembered,
+    resident,
+    rows_per_block,
+    to_device,
+    to_numpy,
+)
+from .library import Tensor, torch
+
+# -- dense matrices --------------------------------------------------------------------------------
+
+
+class DeviceProduct:
+    """Products with a symmetric matrix on the device: of tensors that are there, or of arrays."""
+
+    @abstractmethod
+    def multiply(self, V: Tensor) -> Tensor:
+        """The product with vectors in float64."""
+
+    def __call__(self, V: Reals) -> Reals:
+        with explaining_memory(f"products with {V.shape[1]} vectors"):
+            return to_numpy(self.multiply(to_device(V, torch.float64)))
+
+
+class Dense(DeviceProduct):
+    """Products with a matrix A, or with -A∘A/2, in float64."""
+
+    def __init__(self, A: Tensor, half_square: bool = False) -> None:
+        self.A, self.half_square = A, half_square
+
+    def multiply(self, V: Tensor) -> Tensor:
+        out = V.new_empty(len(self.A), V.shape[1])
+        for some in torch.arange(len(self.A)).split(rows_per_block(4 * self.A.shape[1])):
+            rows = slice(int(some[0]), int(some[-1]) + 1)
+            part = self.A[rows].double()
+            if self.half_square:
+                part = part.square().mul_(-0.5)
+            torch.matmul(part, V, out=out[rows])
+        return out
+
+
+class DeviceCentered(DeviceProduct, Centered):
+    """Products with HMH on the device."""
+
+    def __init__(self, product: DeviceProduct, n: int) -> None:
+        Centered.__init__(self, product, n)
+        self.inner = product
+
+    __call__ = DeviceProduct.__call__
+
+    def multiply(self, V: Tensor) -> Tensor:
+        V, n = V - V.mean(0), len(V)
+        if len(self.means):
+            image = self.inner.multiply(V)
+        else:
+            image = self.inner.multiply(torch.cat([V, V.new_full((n, 1), 1 / n)], 1))
+            self.means = to_numpy(image[:, -1])
+            image = image[:, :-1]
+        return image - image.mean(0)
+
+
+class Complement(DeviceProduct):
+    """Products with norm - A, A = diagonal - root W root, where its null vector is taken out."""
+
+    def __init__(
+        self, product: DeviceProduct, root: Reals, diagonal: Reals, null: Reals, norm: float
+    ) -> None:
+        self.inner = product
+        self.root, self.rest = to_device(root)[:, None], to_device(norm - diagonal)[:, None]
+        self.null = to_device(null)
+
+    def multiply(self, V: Tensor) -> Tensor:
+        V = V - self.null @ (self.null.T @ V)
+        out = self.rest * V + self.root * self.inner.multiply(self.root * V)
+        return out - self.null @ (self.null.T @ out)
+
+
+def _hold(A: Reals, half_square: bool) -> DeviceProduct | None:
+    """A matrix on the device; None where the core is done before, or there is no room."""
+    if not is_worth(A.size, 2**22) or not has_room(A.nbytes):
+        return None
+    with explaining_memory(f"a matrix of shape {A.shape}"):
+        return Dense(resident(A), half_square)
+
+
+@half_squares.register("torch")
+def _(D: Reals) -> Product:
+    return _hold(D, half_square=True) or half_squares.function(D)
+
+
+@products_of.register("torch")
+def _(A: Reals) -> Product:
+    return _hold(A, half_square=False) or products_of.function(A)
+
+
+@centered_product.register(DeviceProduct)
+def _(product: DeviceProduct, n: int) -> Centered:
+    return DeviceCentered(product, n)
+
+
+@complement_of.register("torch")
+def _(W: Reals, root: Reals, diagonal: Reals, null: Reals, norm: float) -> Product:
+    product = products_of(W)
+    if isinstance(product, DeviceProduct):
+        return Complement(product, root, diagonal, null, norm)
+    return complement_of.function(W, root, diagonal, null, norm)
+
+
+@block_krylov.register(DeviceProduct)
+def _(
+    product: DeviceProduct,
+    start: Reals,
+    k: int,
+    tolerance: float,
+    *,
+    basis: int | None = None,
+    max_products: int = 60,
+    check_every: int = 1,
+    patience: float = np.inf,
+) -> Eigenpairs:
+    """As on the host, but blocks are tensors; only the small projected matrix is on the host."""
+    n, width = start.shape
+    room = basis or 12 * width
+    Q = torch.empty(n, room, dtype=torch.float64, device=device())
+    AQ, T = torch.empty_like(Q), np.zeros((room, room))
+    block, m, restarted = orthonormalized(to_device(start, torch.float64), 0.0), 0, False
+    quadrature: tuple[Reals, Reals] | None = None
+    history: list[tuple[int, float]] = []
+    for step in range(1, max_products + 1):
+        image = product.multiply(block)
+        new = slice(m, m + block.shape[1])
+        Q[:, new], AQ[:, new], m = block, image, new.stop
+        products = Q[:, :m].T @ image
+        inside = to_numpy(products)
+        T[:m, new], T[new, :m] = inside, inside.T
+        T[new, new] = (inside[new] + inside[new].T) / 2
+        outside = image - Q[:, :m] @ products
+        full, last = m + width > room, step == max_products
+        size = max(float(np.abs(np.diagonal(T)[:m]).max()), np.finfo(float).tiny)
+        block = orthonormalized(outside, 1e-13 * size, times=1)
+        block = orthonormalized(block - Q[:, :m] @ (Q[:, :m].T @ block), 0.5, times=1)[:, : n - m]
+        progress.report("eigenvectors", step, max_products)
+        if step % (3 if m > 128 else check_every) and not (full or last) and block.shape[1]:
+            continue
+        values, S = np.linalg.eigh(T[:m, :m])
+        values, S = values[::-1], S[:, ::-1]
+        size = max(abs(values[0]), abs(values[-1]), np.finfo(float).tiny)
+        if not restarted:
+            quadrature = values, np.square(S[:width]).sum(0)
+        missed = outside @ to_device(S[new, :k])
+        residual = float(torch.linalg.vector_norm(missed, dim=0).max()) / size
+        history.append((step, residual))
+        hopeless = products_left(history, tolerance) > patience
+        if residual <= tolerance or not block.shape[1] or hopeless or last:
+            break
+        if full:
+            kept = min(k + max(width, (room - k) // 3), m)
+            turn = to_device(S[:, :kept])
+            Q[:, :kept], AQ[:, :kept] = Q[:, :m] @ turn, AQ[:, :m] @ turn
+            T[:kept, :kept] = np.diag(values[:kept])
+            m, restarted = kept, True
+    turn, leading = to_device(S[:, :k]), to_device(values[:k])
+    V = Q[:, :m] @ turn
+    residual = float(torch.linalg.vector_norm(AQ[:, :m] @ turn - V * leading, dim=0).max()) / size
+    return Eigenpairs(values[:k], to_numpy(V), residual, quadrature)
+
+
+def orthonormalized(B: Tensor, shortest: float, times: int = 2) -> Tensor:
+    """As `orthonormalize` on the host, with its tiny eigenproblems there."""
+    for floor in (shortest, 0.5)[:times]:
+        values, U = np.linalg.eigh(to_numpy(B.T @ B))
+        length = np.sqrt(np.maximum(values, 0))
+        some = length > max(floor, 1e-7 * length.max(initial=0))
+        B = B @ to_device(U[:, some] / length[some])
+    return B
+
+
+# -- sparse matrices -------------------------------------------------------------------------------
+
+
+class Parts(NamedTuple):
+    """CSR on the device: int64 starts of rows, int32 columns, float64 values."""
+
+    starts: Tensor
+    columns: Tensor
+    values: Tensor
+
+    @property
+    def size(self) -> int:
+        return len(self.starts) - 1
+
+    def spread(self, of_rows: Tensor) -> Tensor:
+        """For each entry what its row has."""
+        return torch.repeat_interleave(of_rows, self.starts[1:] - self.starts[:-1])
+
+    def row_numbers(self) -> Tensor:
+        return self.spread(torch.arange(self.size, device=self.starts.device))
+
+    def sum_rows(self, entries: Tensor) -> Tensor:
+        """Sums over the entries of each row, in their order."""
+        return torch.segment_reduce(entries, "sum", offsets=self.starts, axis=0, initial=0)
+
+    def random_walk(self) -> tuple[Parts, Tensor]:
+        """D^-1 times this graph, and its degrees D; a point without edges has none."""
+        degrees = self.sum_rows(self.values)
+        steps = self.values / self.spread(torch.where(degrees > 0, degrees, 1.0))
+        return self._replace(values=steps), degrees
+
+    def multiply(
+        self, V: Tensor, a: float = 1.0, b: float = 0.0, less: Tensor | None = None
+    ) -> Tensor:
+        """a A V + b V - less, in float64."""
+        if not has_kernels(V.device):
+            out = a * self.sum_rows(self.values[:, None] * V[self.columns.long()]) + b * V
+            return out if less is None else out - less
+        from .kernels.graphs import multiply
+
+        V, k = V.contiguous(), V.shape[1]
+        out, other = torch.empty_like(V), V if less is None else less.contiguous()
+        factors = _hold_factors(a, b, 0.0 if less is None else -1.0)
+        # Entries of a row that a program adds at a time, and columns of a block.
+        edges, width = 8, min(16, max(2, 1 << (k - 1).bit_length()))
+        multiply[(self.size, -(-k // width))](
+            *self, V, other, out, factors, k, edges, width, num_warps=1
+        )
+        return out
+
+
+@lru_cache(64)
+def _hold_factors(*factors: float) -> Tensor:
+    """Factors in float64, in which Triton takes none; those of a recurrence are used many times."""
+    return torch.tensor(factors, dtype=torch.float64, device=device())
+
+
+@remembered
+def parts_of(W: Graph) -> Parts:
+    """A sparse matrix on the device."""
+    with explaining_memory(f"a sparse matrix of {W.nnz} entries"):
+        return Parts(
+            resident(W.indptr).to(torch.int64),
+            resident(W.indices).to(torch.int32),
+            resident(W.data).to(torch.float64),
+        )
+
+
+@filtered.register("torch")
+def _(A: Graph, X: Reals, degree: int, middle: float, half: float) -> Reals:
+    if not is_worth(float(A.nnz) * X.shape[1] * degree, 2**26):
+        return filtered.function(A, X, degree, middle, half)
+    parts = parts_of(A)
+    with explaining_memory(f"{X.shape[1]} vectors of {len(X)} numbers"):
+        before = to_device(X, torch.float64)
+        now = parts.multiply(before, 1 / half, -middle / half)
+        for _ in range(degree - 1):
+            before, now = now, parts.multiply(now, 2 / half, -2 * middle / half, before)
+        return to_numpy(now)
+
+
+@ritz_pairs.register("torch")
+def _(A: Graph, null: Reals, X: Reals, k: int) -> tuple[Reals, Reals, float]:
+    if not is_worth(float(A.nnz) * X.shape[1], 2**26):
+        return ritz_pairs.function(A, null, X, k)
+    parts, kernel = parts_of(A), to_device(null, torch.float64)
+    with explaining_memory(f"{X.shape[1]} vectors of {len(X)} numbers"):
+        Q = to_device(X, torch.float64)
+        Q = Q - kernel @ (kernel.T @ Q)
+        Q = Q / torch.linalg.vector_norm(Q, dim=0).clamp_min(torch.finfo(torch.float64).tiny)
+        Q = torch.linalg.qr(Q)[0]
+        Q = Q - kernel @ (kernel.T @ Q)
+        image = parts.multiply(Q)
+        values, Z = scipy.linalg.eigh(to_numpy(Q.T @ image))
+        turn, lead = to_device(Z), to_device(values[:k])
+        V = Q @ turn
+        missed = (image @ turn)[:, :k] - V[:, :k] * lead
+        return values, to_numpy(V), float(torch.linalg.vector_norm(missed, dim=0).max())
+
+
+@diffuse.register("torch")
+def _(W: Graph, Y: Reals, steps: int = 80) -> Reals:
+    if not is_worth(float(W.nnz) * Y.shape[1] * steps, 2**26):
+        return diffuse.function(W, Y, steps)
+    walk, degrees = parts_of(W).random_walk()
+    stationary = degrees / degrees.sum()
+    y: Any = to_device(Y, torch.float64)
+    for step in range(steps):
+        y = walk.multiply(y, 0.5, 0.5)
+        if step % 10 == 9:  # Gram-Schmidt; the constant goes first
+            y = y - stationary @ y
+            for c in range(y.shape[1]):
+                for earlier in y.T[:c]:
+                    y[:, c] -= (stationary * earlier) @ y[:, c] * earlier
+                length = (stationary @ y[:, c].square()).sqrt()
+                y[:, c] /= torch.where(length > 0, length, 1.0)
+    return to_numpy(y)
