@@ -22,7 +22,7 @@ from sklearn.datasets import load_digits, load_wine, make_circles
 import lowd
 from drawing import COLORS, INDIGO, bare, save_figures
 from lowd import datasets
-from lowd.methods import METHODS
+from lowd.methods import COMMANDS
 from parameter_table import FAILURES, ROWS, Row
 
 GRAY = "#BBBBBB"
@@ -183,13 +183,18 @@ def list_panels(row: Row) -> list[tuple[str, str, Mapping[str, Any], str, str]]:
     ]
 
 
+def page_name(method: str) -> str:
+    """What the page and the pictures of a method are named after, such as modified_lle."""
+    return COMMANDS[method].replace("-", "_")
+
+
 FIGURES = {
     **{
-        f"{METHODS[row.method]}-{row.parameter}": partial(draw_row, list_panels(row))
+        f"{page_name(row.method)}-{row.parameter}": partial(draw_row, list_panels(row))
         for row in ROWS
     },
     **{
-        f"{METHODS[method]}-fails": partial(
+        f"{page_name(method)}-fails": partial(
             draw_row, [(f.title, method, f.params, f.data, f.draw) for f in found]
         )
         for method, found in FAILURES.items()

@@ -17,7 +17,8 @@ PICTURES = ROOT / "docs" / "images" / "parameters"
 
 
 def page_of(method):
-    name = "locally_linear_embedding" if METHODS[method] == "lle" else METHODS[method]
+    name = figures.page_name(method)
+    name = "locally_linear_embedding" if name == "lle" else name
     return (PAGES / f"{name}.md").read_text(encoding="utf-8")
 
 
@@ -39,12 +40,12 @@ def check_every_parameter_is_drawn_or_said_to_change_nothing(method):
 
 
 def check_every_picture_is_there(method):
-    module = METHODS[method]
-    wanted = {name for name in figures.FIGURES if name.rpartition("-")[0] == module}
-    assert f"{module}-fails" in wanted
+    page = figures.page_name(method)
+    wanted = {name for name in figures.FIGURES if name.rpartition("-")[0] == page}
+    assert f"{page}-fails" in wanted
     assert set(re.findall(r"images/parameters/([\w-]+)\.png", page_of(method))) == wanted
     for parameter in table.DRAWN_ELSEWHERE.get(method, ()):
-        assert f"images/{module}/{module}-{parameter}.png" in page_of(method)
+        assert f"images/{page}/{page}-{parameter}.png" in page_of(method)
 
 
 def test_every_picture_is_drawn_and_every_file_shown():
