@@ -22,7 +22,7 @@ from lowd.cli.flags import (
     make_flags,
 )
 from lowd.methods import find_class_name
-from lowd.parameters import domains
+from lowd.parameters import parameters_of
 
 pytestmark = pytest.mark.usefixtures("folder")
 OTHER_FLAGS = {"random_state", "backend", "n_jobs", "verbose"}
@@ -65,7 +65,7 @@ def test_a_file_alone_gives_a_map(word, lowd_command):
 def test_every_field_is_a_flag_with_help():
     for name in METHOD_COMMANDS.values():
         made = {flag.name: flag for flag in make_flags(name)}
-        assert set(made) == set(domains(get_class(name))) - OTHER_FLAGS
+        assert set(made) == set(parameters_of(get_class(name))) - OTHER_FLAGS
         for flag in made.values():
             assert not flag.help.startswith("Default"), (name, flag.name)
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lowd.methods.descriptions import get_parameter_texts
 
 import lowd
 from lowd.cli.background import BackgroundCall
 from lowd.cli.console import to_json
 from lowd.cli.exit_codes import ExitCode, format_error, get_exit_code
+from lowd.methods import get_parameter_texts
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -80,11 +80,12 @@ def test_force_replaces(lowd_command):
 
 
 def test_not_enough_memory_has_its_own_code(lowd_command, monkeypatch):
-    from lowd.core import memory
+    from lowd import backend
 
-    monkeypatch.setattr(memory, "NEGLIGIBLE_BYTES", 0)
-    monkeypatch.setattr(memory, "available", lambda: 1000)
-    assert lowd_command("classical-mds", "data.csv").code == ExitCode.MEMORY
+    monkeypatch.setattr(backend, "free_memory", lambda: 2**20)
+    np.savetxt("many.csv", np.random.default_rng(0).normal(size=(2000, 2)), delimiter=",")
+    ended = lowd_command("kernel-pca", "many.csv", "--kernel", "rbf")
+    assert ended.code == ExitCode.MEMORY, ended.err
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lowd.core import memory
 
 import lowd
+from lowd import backend
 from lowd.errors import ColumnTypeError, DataError, NotEnoughMemoryError, ParameterError
 
 FLOWERS = "id,length,width,species\na,5.1,3.5,setosa\nb,7.0,3.2,virginica\nc,6.4,3.1,setosa\n"
@@ -355,18 +355,18 @@ def test_standard_input(monkeypatch):
 @pytest.mark.parametrize("kind", ["csv", "parquet", "npy"])
 def test_a_file_beyond_memory_is_refused_early(tmp_path, monkeypatch, kind):
     path = tmp_path / f"t.{kind}"
-    frame = pl.DataFrame(np.zeros((1000, 10)), schema=[f"c{j}" for j in range(10)])
+    X = np.random.default_rng(0).integers(0, 10**6, (250_000, 10)).astype(float)
+    frame = pl.DataFrame(X, schema=[f"c{j}" for j in range(10)])
     if kind == "npy":
         np.save(path, frame.to_numpy())
     else:
         getattr(frame, f"write_{kind}")(path)
-    monkeypatch.setattr(memory, "NEGLIGIBLE_BYTES", 0)
-    monkeypatch.setattr(memory, "available", lambda: 50_000)
+    monkeypatch.setattr(backend, "free_memory", lambda: 50_000)
     with pytest.raises(NotEnoughMemoryError, match=r"48\.8 KiB are available.*(dask|open_blocks)"):
         lowd.io.read(path)
     if kind != "npy":
-        assert lowd.io.read(path, columns="c0").X.shape == (1000, 1)
-        assert lowd.io.read(path, every=20).X.shape == (50, 10)
+        assert lowd.io.read(path, columns="c0").X.shape == (250_000, 1)
+        assert lowd.io.read(path, every=20).X.shape == (12_500, 10)
 
 
 @pytest.mark.parametrize(
