@@ -58,6 +58,11 @@ def signs(seed: int, stream: str, size: int) -> NDArray[np.float64]:
     return np.where(bits(seed, stream, np.arange(size)) >> np.uint64(63), 1.0, -1.0)
 
 
+def factors(seed: int, stream: str, size: int) -> NDArray[np.uint64]:
+    """Odd factors, so that what is multiplied by them keeps all its bits."""
+    return bits(seed, stream, np.arange(size)) | np.uint64(1)
+
+
 def subset(seed: int, stream: str, size: int, k: int) -> NDArray[np.int64]:
     """A random subset of k of the numbers 0..size-1, in increasing order."""
     chosen = np.argpartition(bits(seed, stream, np.arange(size)), k - 1)[:k]

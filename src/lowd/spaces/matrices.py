@@ -91,7 +91,7 @@ def hash_rows(X: Any, factors: Indices | None = None) -> Indices:
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     out, sums = np.empty(len(X), np.uint64), np.empty(X.shape[1])
-    factors = column_factors(X.shape[1]) if factors is None else factors
+    factors = random.factors(0, "columns", X.shape[1]) if factors is None else factors
     key, n_threads = random.stream_key(0, "rows"), threads(X.size)
     with np.errstate(over="ignore", invalid="ignore"):
         _native.column_sums(np.ascontiguousarray(X), None, sums, factors, key, out, n_threads)
@@ -141,8 +141,3 @@ def line_factors(varies: Indices) -> Reals:
     factors = np.zeros(len(varies))
     factors[varies] = random.normals(0, "line", (int(varies.sum()),))
     return factors
-
-
-def column_factors(d: int) -> Indices:
-    """Odd factors, so that what is multiplied by them keeps all its bits."""
-    return random.bits(0, "columns", np.arange(d)) | np.uint64(1)

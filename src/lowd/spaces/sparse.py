@@ -14,7 +14,7 @@ from ..backend import allocate, chunks
 from ..errors import UnsupportedError
 from ..parameters import Graph, Indices, Metric, MetricParams, Reals, state
 from .known import Lists, read_graph
-from .matrices import column_factors, column_range, hash_rows, mixed, places, sum_of_words
+from .matrices import column_range, hash_rows, mixed, places, sum_of_words
 from .space import (
     METRICS,
     Objects,
@@ -191,7 +191,7 @@ def _(
 def _(X: csr_array, factors: Indices | None = None) -> Indices:
     words = (X.data.astype(np.float64) + 0.0).view(np.uint64)  # where -0 is 0
     words = words ^ (words >> np.uint64(32))
-    factors = column_factors(X.shape[1]) if factors is None else factors
+    factors = random.factors(0, "columns", X.shape[1]) if factors is None else factors
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(words * factors[X.indices])])
     return random.bits(0, "rows", sums[X.indptr[1:]] - sums[X.indptr[:-1]])
 
