@@ -150,9 +150,10 @@ def check_memory(parts: dict[str, int], remedy: str) -> None:
         return
     free = free_memory()
     if free is not None and wanted > free:
-        names = " and ".join(f"{name} ({readable(size)})" for name, size in parts.items() if size)
+        large = {name: size for name, size in parts.items() if size}
+        sizes = [f"{name} ({readable(size)})" for name, size in large.items()]
         raise NotEnoughMemoryError(
-            f"{names} {'need' if len(parts) == 1 else f'need {readable(wanted)}'}, but only "
+            f"{' and '.join(sizes if len(sizes) > 1 else large)} need {readable(wanted)}, but only "
             f"{readable(free)} are available; {remedy}."
         )
 
