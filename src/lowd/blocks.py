@@ -96,7 +96,8 @@ class Sample(NamedTuple):
 
 def is_blocks(X: object) -> bool:
     """Whether X is data in blocks: `RowBlocks`, or an array or a data frame of Dask."""
-    return isinstance(X, RowBlocks) or is_of(X, "array") or is_of(X, "dataframe")
+    kind = type(X).__module__  # Dask is not imported for that.
+    return isinstance(X, RowBlocks) or kind.startswith(("dask.array", "dask.dataframe"))
 
 
 class RowBlocks:

@@ -25,11 +25,18 @@ from .blocks import RowBlocks, Where, is_blocks
 from .confidence import LeftOutRows
 from .errors import ApproximationWarning, DataError, ParameterError, UnsupportedError, warn
 from .input.exchange import choose_backend, receive
-from .input.ranges import SAFE_RANGE, find_extreme_rows
 from .input.tables import Table
-from .input.validation import Kind, refuse_table_output, validate, validate_embedding
+from .input.validation import (
+    SAFE_RANGE,
+    Kind,
+    find_extreme_rows,
+    refuse_table_output,
+    validate,
+    validate_embedding,
+)
 from .other_libraries import explain_unknown_parameters
 from .parameters import (
+    Held,
     Indices,
     Jobs,
     Limit,
@@ -58,7 +65,6 @@ from .spaces import (
 )
 from .spaces.matrices import hash_symmetric
 from .threads import granting, single_threaded_blas
-from .values import freeze_all
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(field, state))
@@ -385,7 +391,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if sample is not None:
             self._measure_extension(*sample)
         for name in state_of(type(self)):
-            freeze_all(self.__dict__.get(name))
+            freeze(self.__dict__.get(name))
         if not embed:
             return None
         if blocks is not None:
@@ -625,7 +631,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             X,
             self._kind(),
             fitting=fitting,
-            sparse=self._takes_sparse(),
+            sparse=issparse(X) and self._takes_sparse(),
             check_values=check_values,
             reads_entries=not self.is_data_independent,
             priorities=fitting and self.takes_statistics,
@@ -706,7 +712,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Restore a pickled or copied model; its arrays are read-only, as those of a fitted one."""
         super().__setstate__(held)
         for name in state_of(type(self)):
-            freeze_all(self.__dict__.get(name))
+            freeze(self.__dict__.get(name))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -740,6 +746,19 @@ def place_block(rows: Any, *given: Any) -> Reals:
 
 def _invert_block(Y: Reals, where: Where, model: Reducer) -> Reals:  # noqa: ARG001
     return np.asarray(model.inverse_transform(Y))
+
+
+def freeze(held: Any) -> None:
+    """Make every array within a learned attribute read-only, so that nobody changes the model."""
+    if isinstance(held, np.ndarray):
+        held.setflags(write=False)
+    elif issparse(held):
+        held.data.setflags(write=False)
+    elif isinstance(held, Held):
+        freeze(list(vars(held).values()))
+    elif isinstance(held, dict | list | tuple):
+        for part in held.values() if isinstance(held, dict) else held:
+            freeze(part)
 
 
 def finite(Y: Reals) -> Reals:

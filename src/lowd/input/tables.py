@@ -5,15 +5,13 @@ from __future__ import annotations
 import datetime
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..domains import AtLeast, Facts, MayBeNonfinite, Shape
 from ..errors import DataError
-from ..parameters import Held
-from ..values import value
+from ..parameters import Held, Indices, Reals, state
 from .entries import DURATIONS, POINTS_IN_TIME
 
 ColumnKind: TypeAlias = Literal["number", "date", "duration", "order", "category"]
@@ -65,22 +63,28 @@ def drop_columns(X: Frame, names: Sequence[str]) -> Frame:
     return X.drop(present) if package_of(X) == "polars" else X.drop_columns(present)
 
 
-@value
 class Table(Held):
     """Columns of numbers (NaN: missing) and of category codes.
 
     Ordered categories are numbers by their ranks, dates and durations in days.
     """
 
-    names: Annotated[tuple[str, ...], Shape("d")]
-    kinds: Annotated[tuple[ColumnKind, ...], Shape("d")]
-    levels: Annotated[tuple[tuple[str, ...], ...], Shape("d")]
-    numbers: Annotated[
-        NDArray[np.float64], Shape("rows", "number columns", may_be_empty=True), MayBeNonfinite()
-    ]
-    codes: Annotated[
-        NDArray[np.int64], Shape("rows", "categories", may_be_empty=True), AtLeast(UNSEEN)
-    ]
+    names: tuple[str, ...] = state()
+    kinds: tuple[ColumnKind, ...] = state()
+    levels: tuple[tuple[str, ...], ...] = state()
+    numbers: Reals = state("n_rows n_number_columns")
+    codes: Indices = state("n_rows n_categories")
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        kinds: tuple[ColumnKind, ...],
+        levels: tuple[tuple[str, ...], ...],
+        numbers: Reals,
+        codes: Indices,
+    ) -> None:
+        self.names, self.kinds, self.levels = names, kinds, levels
+        self.numbers, self.codes = numbers, codes
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -88,13 +92,6 @@ class Table(Held):
     @property
     def shape(self) -> tuple[int, int]:
         return len(self), len(self.names)
-
-    def state_facts(self, facts: Facts) -> None:
-        categories = self.kinds.count("category")
-        facts.set("categories", categories)
-        facts.set("number columns", len(self.kinds) - categories)
-        facts.require(len({*self.names}) == len(self.names), "names", "different names")
-        facts.require(not np.isinf(self.numbers).any(), "numbers", "finite or missing (NaN)")
 
     def take(self, rows: NDArray[np.int64]) -> Table:
         """Some rows, with the same columns and categories."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import random
-from ...input.ranges import SAFE_RANGE
+from ...input.validation import SAFE_RANGE
 from ...parameters import Reals
 from .column_meaning import (
     GIVEN_NAMES,
