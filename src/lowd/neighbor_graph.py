@@ -56,13 +56,15 @@ def neighbors(
         "hamming", "jaccard", "gower" for tables, "precomputed" for a matrix of distances, or a
         function of two rows (or objects) that returns their distance.
     metric_params : dict or None, default=None
-        Keyword arguments of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower".
+        Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
+        keywords of a callable.
     backend : {"auto", "native", "torch"}, default="auto"
-        What computes it; "auto" is "native".
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
     n_jobs : int or None, default=None
-        Threads; None is every CPU, -2 all but one.
-    verbose : bool, default=False
-        Whether a progress bar is shown.
+        Number of threads, which does not change the result. None and -1 are all CPUs.
+    verbose : bool or int, default=False
+        Show a progress bar on standard error.
 
     Returns
     -------
@@ -214,13 +216,15 @@ class NeighborsTransformer(Reducer):
         "hamming", "jaccard", "gower" for tables, "precomputed" for a matrix of distances, or a
         function of two rows (or objects) that returns their distance.
     metric_params : dict or None, default=None
-        Keyword arguments of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower".
+        Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
+        keywords of a callable.
     backend : {"auto", "native", "torch"}, default="auto"
-        What computes it; "auto" is "native".
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
     n_jobs : int or None, default=None
-        Threads; None is every CPU, -2 all but one.
-    verbose : bool, default=False
-        Whether a progress bar is shown.
+        Number of threads, which does not change the result. None and -1 are all CPUs.
+    verbose : bool or int, default=False
+        Show a progress bar on standard error.
 
     Attributes
     ----------

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lowd.confidence.calibration import ConfidenceCurve
 from sklearn.datasets import load_digits
 
 import lowd
 from case_data import rows_like
 from cases import CASES, fit, same_bits, take
+from lowd.confidence import by_curve, learn_curve
 from lowd.errors import DataError
 from lowd.evidence.quality.reliability import compute_reliability
 
@@ -159,16 +159,16 @@ def test_other_rows_than_those_of_the_fit_are_refused():
 def test_the_curve_of_shares_that_say_nothing(well):
     kept = np.linspace(0, 1, 400)
     correct = np.arange(400) % 2 < 2 * well
-    g = ConfidenceCurve.learn(kept, correct).probability(kept)
+    g = by_curve(kept, 1.0, learn_curve(kept, correct))
     assert np.abs(g - well).max() < 0.05
 
 
 def test_the_curve_is_that_of_the_data():
     rng = np.random.default_rng(0)
-    kept, true = rng.random(20_000), ConfidenceCurve(-0.5, 1.5)
-    found = ConfidenceCurve.learn(kept, rng.random(20_000) < true.probability(kept))
-    assert abs(found.intercept + 0.5) < 0.06
-    assert abs(found.slope - 1.5) < 0.06
+    kept = rng.random(20_000)
+    intercept, slope = learn_curve(kept, rng.random(20_000) < by_curve(kept, 1.0, (-0.5, 1.5)))
+    assert abs(intercept + 0.5) < 0.06
+    assert abs(slope - 1.5) < 0.06
 
 
 def _load(name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -101,16 +102,23 @@ def _bound(X, Q, metric="euclidean"):
     ids=["LLE", "MDS"],
 )
 def test_the_probability_of_being_mapped_correctly(model, metric):
-    """A logistic curve of the share of ten neighbors that are among the nearest twenty."""
+    """A logistic curve of the weight of those neighbors that are near in the embedding."""
     X, Q = BY_NAME["PCA"].data()
     Q = Q * np.linspace(0.5, 2, len(Q))[:, None]
     fit(model, X)
-    near, Y = np.argsort(cdist(Q, X, metric))[:, :10], cdist(model.transform(Q), model.embedding_)
-    close_by = np.argsort(Y)[:, : min(20, len(X) // 4)]
-    kept = np.array([np.isin(a, b).mean() for a, b in zip(near, close_by, strict=True)])
-    curve = model.confidence_curve
-    g = 1 / (1 + np.exp(-curve.intercept - curve.slope * np.log((kept + 0.01) / (1.01 - kept))))
-    close(_confidence(model, Q), np.minimum(g, _bound(X, Q, metric)))
+    Y, used = model._transform(Q)
+    apart, kept = cdist(Y, model._embedded.X), np.empty(len(Q))
+    for i, (begin, end) in enumerate(pairwise(used.indptr)):
+        listed = used.indices[begin:end]
+        weights = np.full(len(listed), 1 / len(listed))
+        if used.weights is not None:
+            weights = used.weights[begin:end]
+        nearest = listed[apart[i, listed].argmin()]
+        kept[i] = weights[apart[i, listed] <= model._scope[nearest] * (1 + 1e-6)].sum()
+    assert 0 < kept.min() < kept.max() <= 1 + 1e-9
+    intercept, slope = model.confidence_curve
+    g = 1 / (1 + np.exp(-intercept - slope * np.log((kept + 0.01) / (1.01 - kept))))
+    close(_confidence(model, Q), np.minimum(g, _bound(X, Q, metric)), factor=1e3)
 
 
 def test_it_falls_with_distance_and_halves_at_equal_steps():
@@ -200,7 +208,7 @@ def test_precomputed_graphs(name):
     given = order, np.take_along_axis(found, order, 1)
     Y, confidence = model.transform(Q, neighbors=given, return_confidence=True)
     same_bits(Y, model.transform(Q, neighbors=given))
-    np.testing.assert_allclose(confidence, _confidence(model, Q), atol=0.1)
+    np.testing.assert_allclose(confidence, _confidence(model, Q), atol=0.2)
 
 
 def test_missing_distances_are_unknown_not_near():

@@ -51,7 +51,8 @@ class ClassicalMDS(Reducer):
         "minkowski", "hamming", "jaccard"), "gower" for tables of numbers and categories,
         "precomputed" for distances between all rows, or f(a, b) -> number for any objects.
     metric_params : dict or None, default=None
-        {"p": 3} for "minkowski", {"weights": ...} for "gower", keywords of a callable.
+        Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
+        keywords of a callable.
     n_landmarks : int or None, default=None
         Embed that many landmarks exactly and map the others: linear cost in n (landmark MDS).
     correction : {"none", "lingoes", "cailliez"}, default="none"

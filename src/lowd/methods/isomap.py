@@ -76,8 +76,8 @@ class Isomap(Reducer):
         two rows or objects; or "precomputed": X holds the distances between all samples, or is the
         sparse graph of a KNeighborsTransformer.
     metric_params : dict or None, default=None
-        Parameters of the metric: {"p": 3} of "minkowski", {"weights": ...} of "gower", keywords of
-        a callable.
+        Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
+        keywords of a callable.
     p : float or None, default=None
         Order of the Minkowski distance, as in scikit-learn: 1 is the city-block distance.
     n_landmarks : int, "auto" or None, default="auto"
@@ -87,8 +87,8 @@ class Isomap(Reducer):
         Map of new points: "geodesic" as above; "regression" is kernel ridge regression, smoother
         and without a graph.
     on_disconnected : {"join", "error"}, default="join"
-        Join connected components of the graph by their shortest edges, with a warning; or raise an
-        error.
+        Join connected components of the neighbor graph by their shortest edges, with a warning; or
+        raise an error.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the landmarks, and of the start of the eigensolver. None is 0.
     backend : {"auto", "native", "torch"}, default="auto"

@@ -77,7 +77,8 @@ class MDS(Reducer):
         "precomputed", or f(a, b) -> number for any objects. Of "precomputed" distances NaN is
         missing, and 0 means the same object.
     metric_params : dict or None, default=None
-        {"p": 3} for "minkowski", {"weights": ...} for "gower", keywords of a callable.
+        Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
+        keywords of a callable.
     weights : "sammon", ndarray or None, default=None
         A symmetric matrix, one number >= 0 per pair; "sammon": 1 / distance, Sammon's mapping;
         None: all alike. A new point's distances weigh 1 each, or 1 / distance for "sammon".
@@ -374,7 +375,8 @@ class NonMetricMDS(MDS):
         "precomputed", or f(a, b) -> number for any objects. Of "precomputed" distances NaN is
         missing, and 0 means the same object.
     metric_params : dict or None, default=None
-        {"p": 3} for "minkowski", {"weights": ...} for "gower", keywords of a callable.
+        Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
+        keywords of a callable.
     weights : "sammon", ndarray or None, default=None
         A symmetric matrix, one number >= 0 per pair; "sammon": 1 / distance, Sammon's mapping;
         None: all alike. A new point's distances weigh 1 each, or 1 / distance for "sammon".

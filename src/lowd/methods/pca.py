@@ -70,10 +70,11 @@ class PCA(Reducer):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the Krylov start, which affects rounding only. None is 0.
     backend : {"auto", "native", "torch"}, default="auto"
-        What computes: the native core, or torch where that is faster. "auto" is native.
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
     n_jobs : int or None, default=None
         Number of threads, which does not change the result. None and -1 are all CPUs.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Show a progress bar on standard error.
 
     Attributes

@@ -153,10 +153,11 @@ class GaussianRandomProjection(RandomProjection):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the draw; None draws a new one, kept as `seed_`.
     backend : {"auto", "native", "torch"}, default="auto"
-        What computes: the native core, or torch where that is faster. "auto" is native.
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
     n_jobs : int or None, default=None
         Number of threads, which does not change the result. None and -1 are all CPUs.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Show a progress bar on standard error.
 
     Attributes
@@ -223,10 +224,11 @@ class SparseRandomProjection(RandomProjection):
     density : float or "auto", default="auto"
         Share of non-zeros; "auto" is 1/sqrt(n_features) (Li, Hastie and Church, 2006).
     backend : {"auto", "native", "torch"}, default="auto"
-        What computes: the native core, or torch where that is faster. "auto" is native.
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
     n_jobs : int or None, default=None
         Number of threads, which does not change the result. None and -1 are all CPUs.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Show a progress bar on standard error.
 
     Attributes
@@ -344,10 +346,11 @@ class HadamardRandomProjection(RandomProjection):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the draw; None draws a new one, kept as `seed_`.
     backend : {"auto", "native", "torch"}, default="auto"
-        What computes: the native core, or torch where that is faster. "auto" is native.
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
     n_jobs : int or None, default=None
         Number of threads, which does not change the result. None and -1 are all CPUs.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Show a progress bar on standard error.
 
     Attributes

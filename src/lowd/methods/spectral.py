@@ -96,15 +96,15 @@ class LaplacianEigenmaps(Reducer):
         "minkowski", "hamming", "jaccard", or "gower" for a table of mixed columns); a callable of
         two rows or objects; or "precomputed": X holds the distances between all samples.
     metric_params : dict or None, default=None
-        Parameters of the metric: {"p": 3} of "minkowski", {"weights": ...} of "gower", keywords of
-        a callable.
+        Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
+        keywords of a callable.
     n_landmarks : int or None, default=None
         Solve for this many random samples only, and map all others as new points.
     map : {"nystroem", "harmonic"}, default="nystroem"
         Map of new points: "nystroem", or "harmonic": the mean of their neighbors.
     on_disconnected : {"join", "error"}, default="join"
-        Join connected components of the graph by their shortest edges, with a warning; or raise an
-        error.
+        Join connected components of the neighbor graph by their shortest edges, with a warning; or
+        raise an error.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the landmarks, and of the start of the eigensolver. None is 0.
     backend : {"auto", "native", "torch"}, default="auto"
@@ -398,13 +398,13 @@ class DiffusionMaps(Reducer):
         "minkowski", "hamming", "jaccard", or "gower" for a table of mixed columns); a callable of
         two rows or objects; or "precomputed": X holds the distances between all samples.
     metric_params : dict or None, default=None
-        Parameters of the metric: {"p": 3} of "minkowski", {"weights": ...} of "gower", keywords of
-        a callable.
+        Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
+        keywords of a callable.
     n_landmarks : int or None, default=None
         Solve for this many random samples only, and map all others as new points.
     on_disconnected : {"join", "error"}, default="join"
-        Join connected components of the graph by their shortest edges, with a warning; or raise an
-        error.
+        Join connected components of the neighbor graph by their shortest edges, with a warning; or
+        raise an error.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the landmarks, and of the start of the eigensolver. None is 0.
     backend : {"auto", "native", "torch"}, default="auto"

@@ -102,14 +102,16 @@ class TSNE(Reducer):
         distances and `transform` those from new to training points; or both take the sparse graph
         of a KNeighborsTransformer.
     metric_params : dict or None, default=None
-        {"p": 3} for "minkowski", {"weights": [...]} for "gower", keywords for a callable.
+        Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
+        keywords of a callable.
     random_state : int, RandomState, Generator or None, default=None
         Seed of init="random". None is 0.
     backend : {"auto", "native", "torch"}, default="auto"
-        What computes: the native core, or torch where that is faster. "auto" is native.
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
     n_jobs : int or None, default=None
         Number of threads, which does not change the result. None and -1 are all CPUs.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Show a progress bar on standard error.
 
     Attributes
@@ -532,17 +534,19 @@ class SNE(TSNE):
         distances and `transform` those from new to training points; or both take the sparse graph
         of a KNeighborsTransformer.
     metric_params : dict or None, default=None
-        {"p": 3} for "minkowski", {"weights": [...]} for "gower", keywords for a callable.
+        Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
+        keywords of a callable.
     random_state : int, RandomState, Generator or None, default=None
         Seed of init="random". None is 0.
     symmetric : bool, default=False
         False: as first published, every row has its own conditional probabilities, and the sum of
         the rows' KL divergences is minimized. True: joint probabilities, as in t-SNE.
     backend : {"auto", "native", "torch"}, default="auto"
-        What computes: the native core, or torch where that is faster. "auto" is native.
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
     n_jobs : int or None, default=None
         Number of threads, which does not change the result. None and -1 are all CPUs.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Show a progress bar on standard error.
 
     Attributes

@@ -93,7 +93,8 @@ class UMAP(Reducer):
         distances and `transform` those from new to training points; or both take the sparse graph
         of a KNeighborsTransformer.
     metric_params : dict or None, default=None
-        {"p": 3} for "minkowski", {"weights": [...]} for "gower", keywords for a callable.
+        Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
+        keywords of a callable.
     local_connectivity : float, default=1.0
         Neighbors of each row that surely belong to it, with membership 1.
     set_op_mix_ratio : float, default=1.0
@@ -126,10 +127,11 @@ class UMAP(Reducer):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start and of the landmarks. None is 0.
     backend : {"auto", "native", "torch"}, default="auto"
-        What computes: the native core, or torch where that is faster. "auto" is native.
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
     n_jobs : int or None, default=None
         Number of threads, which does not change the result. None and -1 are all CPUs.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Show a progress bar on standard error.
 
     Attributes
