@@ -74,13 +74,13 @@ def test_flags_set_the_parameters_of_the_model(lowd_command):
     ended = lowd_command(
         *("isomap", "data.csv", "--n-neighbors", 7, "--map", "regression", "--seed", 3),
         *("--metric", "minkowski", "--metric-params", '{"p": 3}', "--n-landmarks", "none"),
-        *("--model", "m.lowd", "-o", "map.csv", "--backend", "reference"),
+        *("--model", "m.lowd", "-o", "map.csv", "--backend", "native"),
     )
     assert ended.code == 0, ended.err
     model = lowd.load("m.lowd")
     assert (model.n_neighbors, model.map, model.random_state) == (7, "regression", 3)
     assert (model.metric, model.metric_params) == ("minkowski", {"p": 3})
-    assert (model.n_landmarks, model.backend) == (None, "reference")
+    assert (model.n_landmarks, model.backend) == (None, "native")
 
 
 def test_the_map_is_that_of_the_library(lowd_command):

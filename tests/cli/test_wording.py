@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowd.cli.wording import name_flags
+from lowd.cli.wording import Wording
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -39,10 +39,11 @@ WORDED = [
 
 
 def test_parameters_become_flags():
+    word = Wording(["missing"], "Isomap")
     for message, expected in WORDED:
-        worded = name_flags(message, ["missing"], "Isomap")
+        worded = word(message)
         assert worded == expected
-        assert name_flags(worded, ["missing"], "Isomap") == expected
+        assert word(worded) == expected
 
 
 def test_errors_and_notes_name_flags(lowd_command):

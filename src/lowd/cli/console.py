@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import sys
 import traceback
 import warnings
@@ -17,7 +16,7 @@ import numpy as np
 
 from ..errors import LowdWarning
 from .options import Arguments
-from .wording import name_flags
+from .wording import Wording
 
 JSON: TypeAlias = "dict[str, JSON] | list[JSON] | str | int | float | bool | None"
 
@@ -30,7 +29,7 @@ class Console:
     def __init__(
         self, arguments: Arguments, options: Sequence[str] = (), method: str | None = None
     ) -> None:
-        self._options, self._method = options, method
+        self._wording = Wording(options, method)
         self.json = bool(arguments.get("json"))
         self.quiet = bool(arguments.get("quiet"))
         self.verbose = bool(arguments.get("verbose"))
@@ -54,18 +53,9 @@ class Console:
             self.notes.append(message)
             self.print(f"note: {message}")
 
-    def word(self, message: str) -> str:
-        """Reword a message with flags and names of columns.
-
-        The library names parameters, and a method may know columns only by their numbers.
-        """
-        names = self.columns
-        message = name_flags(message, self._options, self._method)
-        return re.sub(
-            r"\bcolumn (\d+)\b",
-            lambda found: f"column {names[int(found[1])]!r}" if names else found[0],
-            message,
-        )
+    def word(self, message: str, parameter: str = "") -> str:
+        """Reword a message with flags and names of columns."""
+        return self._wording(message, parameter, self.columns)
 
     def print_error(self, error: BaseException, message: str) -> None:
         """Print why a command failed; with --verbose, the traceback too."""
@@ -75,7 +65,8 @@ class Console:
             return
         if self.verbose:
             traceback.print_exception(error, file=sys.stderr)
-        print(f"lowd: {self.word(message)}", file=sys.stderr)
+        message = self.word(message, getattr(error, "parameter", ""))
+        print(f"lowd: {message}", file=sys.stderr)
 
     def print_result(self, document: dict[str, object], text: str, piped: bool = False) -> None:
         """Print the result: one JSON document, or the text for people.

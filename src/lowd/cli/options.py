@@ -153,7 +153,7 @@ VIEW = make_switch("view", "Then open the explorer in a browser; Ctrl-C ends it.
 SEED = Option("seed", "Seed of everything random. Default: 0.", METHOD_PANEL, int)
 COMPUTING = (
     SEED,
-    Option("backend", "'auto', 'native' or 'reference'. Default: auto.", METHOD_PANEL),
+    Option("backend", "'auto', 'native' or 'torch'. Default: auto.", METHOD_PANEL),
     Option("n_jobs", "Threads; -1 is all. Default: all that are free.", METHOD_PANEL, int),
 )
 

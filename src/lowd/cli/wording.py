@@ -1,124 +1,147 @@
 """Messages in the words of the command line: `missing='mean'` becomes `--missing mean`.
 
-The library names parameters as Python does; what was typed, and can be typed, are flags.
+The library names parameters as Python does; what was typed, and can be typed, are flags. The
+Python in a message is found word by word and read by Python's own parser.
 """
 
 from __future__ import annotations
 
-import re
+import ast
+import json
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
-from ..methods import METHODS, get_parameter_texts
-from .flags import METHOD_COMMANDS
+from ..methods import COMMANDS, METHODS, get_parameter_texts
 from .options import FLAGS, READING, WRITING
 
-_VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\([^)]*\)|\{[^}]*\}|\.\.\.|-?\w(?:[\w.+-]*\w)?"
-# A parameter with its value that is not part of a longer word, a path or a quoted name.
-_PARAMETER = re.compile(rf"(?<![\w./'\"-])([a-z]\w*)=({_VALUE}|)(?![\w=])")
-_CALL = re.compile(rf"\b([A-Za-z]\w*)\(((?:[a-z]\w*=(?:{_VALUE})(?:, )?)+)\)")
-_PIPELINE = re.compile(rf"\bPipeline\((\w+)\(([^()]*)\)((?:, [a-z]\w*=(?:{_VALUE}))+)\)")
-# Advice that names another package in Python.
-_OTHER_REMEDIES = {
+# Flags that are spelled differently from the parameter, with a value or with any.
+OTHER_SPELLINGS = {
+    "metric='gower'": "--gower",
+    "metric='precomputed'": "--distances",
+    "random_state": "--seed",
+}
+# Advice that names another package, or a function that is a command as well.
+OTHER_REMEDIES = {
     "sklearn.preprocessing.StandardScaler": "scale=True",
     "drop such rows or fill them (sklearn.impute)": (
         "drop such rows (missing='drop') or fill them (missing='mean')"
     ),
-}
-# Functions of the library that are commands as well.
-_FUNCTION = re.compile(r"\blowd\.(diagnose|dimension|evaluate|compare)\b(?!\()")
-# Only names of several words can be distinguished from plain text.
-_NAME = re.compile(r"(?<![\w./'\"=-])(`?)([a-z]+(?:_[a-z]+)+)\1(?![\w='\"(]|\.\w)")
-# Flags that are spelled differently from the parameter.
-_OTHER_SPELLINGS: dict[tuple[str, str | None], str] = {
-    ("metric", "'gower'"): "--gower",
-    ("metric", "'precomputed'"): "--distances",
-    ("random_state", None): "--seed",
-}
-_FUNCTIONS = ("read", "write", "Pipeline")  # their parameters are flags of several commands
+} | {f"lowd.{name}": f"lowd {name}" for name in ("diagnose", "dimension", "evaluate", "compare")}
+FUNCTIONS = ("read", "write", "Pipeline")  # their parameters are flags of several commands
+OPENING, CLOSING = "(`", ".,;:)`"  # what surrounds Python in a sentence
 
 
-def name_flags(message: str, options: Iterable[str], method: str | None) -> str:
-    """Replace parameters in a message by flags.
+class Wording:
+    """How a command words messages: its own flags, and the class that it fits.
 
-    `options` are the names of the command's own flags, `method` is the class that it fits.
-
-    >>> name_flags("Drop such rows (missing='drop').", ["missing"], None)
+    >>> word = Wording(["missing", "perplexity"], "TSNE")
+    >>> word("Drop such rows (missing='drop').")
     'Drop such rows (--missing drop).'
-    >>> name_flags("TSNE(perplexity=-1): expected float > 0.", ["perplexity"], "TSNE")
+    >>> word("TSNE(perplexity=-1): expected float > 0.")
     '--perplexity -1: expected float > 0.'
-    >>> name_flags("standardize them: PCA(scale=True)", [], None)
-    'standardize them: lowd pca --scale'
-    >>> name_flags("drop such rows or fill them (sklearn.impute).", ["missing"], None)
-    'drop such rows (--missing drop) or fill them (--missing mean).'
-    >>> name_flags("see lowd.dimension", [], None)
-    'see lowd dimension'
-    >>> name_flags("1. Pipeline(TSNE(n_components=2), scale=True, pca=30)", [], None)
-    '1. lowd tsne --n-components 2 --standardize --pca 30'
+    >>> word("perplexity must be below 30.", parameter="perplexity")
+    '--perplexity must be below 30.'
+    >>> word("standardize them: PCA(scale=True); see lowd.dimension")
+    'standardize them: lowd pca --scale; see lowd dimension'
+    >>> word("1. Pipeline(TSNE(n_components=2), scale=True, pca=30)")
+    '1. --n-components 2 --standardize --pca 30'
+    >>> word("column 1 dominates", columns=["age", "income"])
+    "column 'income' dominates"
     """
-    own = set(options)
-    known = own | _list_parameters()
-    words = {name: word for word, name in METHOD_COMMANDS.items()}
 
-    def translate_call(found: re.Match[str]) -> str:
-        name, parameters = found.groups()
-        if name not in words and name not in _FUNCTIONS:
-            return found[0]
-        rename = FLAGS if name == "Pipeline" else {}
-        flags = [
-            _spell(rename.get(each[1], each[1]).replace("-", "_"), each[2], known)
-            for each in _PARAMETER.finditer(parameters)
+    def __init__(self, options: Iterable[str], method: str | None) -> None:
+        self.own, self.method = set(options), method
+        self.known = self.own | _list_parameters()
+
+    def __call__(self, message: str, parameter: str = "", columns: Sequence[str] = ()) -> str:
+        """Name flags, and columns whose numbers alone a method knows.
+
+        `parameter` is the one that an error is about.
+        """
+        for advice, remedy in OTHER_REMEDIES.items():
+            message = message.replace(advice, remedy)
+        lines = []
+        for line in message.split("\n"):
+            words, worded = line.split(" "), [""]
+            if words[0] == parameter and parameter in self.known:
+                words[0] += "="
+            while words:
+                if worded[-1] == "column" and words[0].rstrip(CLOSING).isdecimal() and columns:
+                    number = words[0].rstrip(CLOSING)
+                    words[0] = words[0].replace(number, repr(columns[int(number)]))
+                text, n_words = self._read(words)
+                worded.append(text)
+                del words[:n_words]
+            lines.append(" ".join(worded[1:]))
+        return "\n".join(lines)
+
+    def _read(self, words: list[str]) -> tuple[str, int]:
+        """The text of the next words, as many as belong together."""
+        core = words[0].lstrip(OPENING)
+        before, name = words[0].removesuffix(core), core.replace("(", "=").partition("=")[0]
+        bare = core.rstrip(CLOSING)
+        is_call = core.startswith(f"{name}(") and (name in METHODS or name in FUNCTIONS)
+        if is_call or (core.startswith(f"{name}=") and name in self.known):
+            for n_words in range(1, len(words) + 1):
+                text = " ".join([core, *words[1:n_words]])
+                for end in range(len(text.rstrip(CLOSING)), len(text) + 1):
+                    spelled = self._translate(text[:end] if is_call else f"read({text[:end]})")
+                    if spelled:
+                        return before + spelled + text[end:], n_words
+        if bare == f"{name}=" and name in self.known:
+            return before + self._spell(name) + core.removeprefix(bare), 1
+        if "_" in bare and bare in self.known:  # shorter names cannot be told from plain words
+            return f"{before}{self._spell(bare)}{core.removeprefix(bare)}".replace("`", ""), 1
+        return words[0], 1
+
+    def _translate(self, python: str) -> str:
+        """The flags for a call with keywords, or nothing if the text is not one."""
+        try:
+            call = ast.parse(python, mode="eval").body
+        except SyntaxError:
+            return ""
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            return ""
+        name = call.func.id
+        if (call.args and name != "Pipeline") or name not in (*METHODS, *FUNCTIONS):
+            return ""
+        typed = [self._translate(ast.unparse(method)) for method in call.args]
+        if name != self.method and name not in FUNCTIONS:
+            typed.append(f"lowd {COMMANDS[name]}")
+        typed += [
+            self._spell(one.arg or "", ast.unparse(one.value), name == "Pipeline")
+            for one in call.keywords
         ]
-        own = name == method or name in _FUNCTIONS
-        return " ".join(flags if own else ["lowd", words[name], *flags])
+        return " ".join(typed)
 
-    def translate_parameter(found: re.Match[str]) -> str:
-        name, value = found.groups()
-        is_step = name not in own and FLAGS.get(name) in own
-        return _spell(FLAGS[name] if is_step else name, value, known)
-
-    for advice, parameters in _OTHER_REMEDIES.items():
-        message = message.replace(advice, parameters)
-    message = _FUNCTION.sub(r"lowd \1", message)
-    message = _PIPELINE.sub(_merge_steps, message)
-    message = _CALL.sub(translate_call, message)
-    message = _PARAMETER.sub(translate_parameter, message)
-    return _NAME.sub(lambda found: _spell(found[2], "", known, found[0]), message)
-
-
-def _merge_steps(found: re.Match[str]) -> str:
-    """Write a pipeline as a command does: a method whose parameters include the steps."""
-    method, parameters, steps = found.groups()
-    for step, flag in FLAGS.items():
-        steps = steps.replace(f", {step}=", f", {flag.replace('-', '_')}=")
-    return f"{method}({parameters}{steps if parameters else steps[2:]})"
+    def _spell(self, name: str, python: str = "", is_step: bool = False) -> str:
+        """Write a parameter and its value as flags; leave it unchanged if there is no such flag."""
+        if f"{name}={python}" in OTHER_SPELLINGS:
+            return OTHER_SPELLINGS[f"{name}={python}"]
+        if is_step or (name not in self.own and FLAGS.get(name) in self.own):
+            name = FLAGS.get(name, name).replace("-", "_")
+        if name not in self.known:
+            return f"{name}={python}"
+        flag = OTHER_SPELLINGS.get(name, "--" + name.replace("_", "-"))
+        if python in ("", "...", "True"):
+            return flag
+        if python == "False":
+            return flag.replace("--", "--no-", 1)
+        return f"{flag} {_type(python)}"
 
 
-def _spell(name: str, value: str, known: set[str], as_is: str = "") -> str:
-    """Write a parameter and its value as flags; leave it unchanged if there is no such flag."""
-    if (name, value) in _OTHER_SPELLINGS:
-        return _OTHER_SPELLINGS[name, value]
-    flag = _OTHER_SPELLINGS.get((name, None), "--" + name.replace("_", "-"))
-    if name not in known:
-        return as_is or f"{name}={value}"
-    if value in ("", "...", "True"):
-        return flag
-    if value == "False":
-        return flag.replace("--", "--no-", 1)
-    return f"{flag} {_type(value)}"
-
-
-def _type(value: str) -> str:
+def _type(python: str) -> str:
     """Write a Python value as it is typed in a shell."""
-    if value[0] in "[(":
-        parts = [part.strip().strip("'\"") for part in value[1:-1].split(",")]
-        return shlex.quote(("x" if value[0] == "(" else ",").join(parts))
-    if value[0] == "{":
-        return shlex.quote(value.replace("'", '"'))  # JSON
-    if value[0] in "'\"":
-        return shlex.quote(value[1:-1])
-    return "none" if value == "None" else shlex.quote(value)
+    try:
+        value = ast.literal_eval(python)
+    except ValueError:  # a name
+        value = python
+    if isinstance(value, list | tuple):
+        value = ("," if isinstance(value, list) else "x").join(map(str, value))
+    if isinstance(value, dict):
+        value = json.dumps(value)
+    return "none" if value is None else shlex.quote(str(value))
 
 
 @cache
