@@ -10,11 +10,21 @@ pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[g
 
 import torch
 
-from lowd.backends.torch import Torch, graphs, linear_algebra, neighbors, stress
+from lowd.backend import using
+from lowd.on_torch import arrays
+from lowd.spaces import RowIndex
+from lowd.spaces.space import nearest_rows, query_rows
 
 # Tests run beside each other: threads of their tensors would wait for each other.
 torch.set_num_threads(1)
-FAST = Torch(threads=2)
+
+
+def both(function, *args, **kwargs):
+    """What a function of the core gives, and what takes its place within the torch backend."""
+    with using("native", 2):
+        plain = function(*args, **kwargs)
+    with using("torch", 2):
+        return plain, function(*args, **kwargs)
 
 
 def on_a_gpu(test):
@@ -26,10 +36,7 @@ def on_a_gpu(test):
 @pytest.fixture
 def all_sizes_on_the_device(monkeypatch):
     """Also few rows, which the core would take."""
-    monkeypatch.setattr(neighbors, "MIN_DEVICE_PAIRS", 0)
-    monkeypatch.setattr(linear_algebra, "MIN_DEVICE_PRODUCTS", 0)
-    monkeypatch.setattr(graphs, "MIN_DEVICE_NODES", 0)
-    monkeypatch.setattr(stress, "MIN_DEVICE_SAMPLES", 0)
+    monkeypatch.setattr(arrays, "smallest_share", 0.0)
 
 
 def brute(Q, X, k, own=False, measure="euclidean", factor=1.0):
@@ -41,12 +48,26 @@ def brute(Q, X, k, own=False, measure="euclidean", factor=1.0):
 
 
 def agree(found, expected):
-    np.testing.assert_allclose(found.distances, expected[1], rtol=1e-12)
-    np.testing.assert_array_equal(found.indices, expected[0])
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+    np.testing.assert_array_equal(found[0], expected[0])
 
 
-def index(X, measure="euclidean", factor=1.0):
-    return FAST.index(X, measure, (factor,), None)
+def near(actual, expected, kind=np.float64, factor=20.0):
+    """Equal up to rounding of the type, relative to the largest entry."""
+    actual, expected = np.asarray(actual, np.float64), np.asarray(expected, np.float64)
+    size = np.abs(expected).max(initial=0)
+    atol = factor * float(np.finfo(kind).eps) * size + 1e-300
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=atol)
+
+
+def nearest(X, k, measure="euclidean", factor=1.0):
+    with using("torch", 2):
+        return nearest_rows(RowIndex(X, measure == "euclidean", factor), k).table
+
+
+def query(X, Q, k):
+    with using("torch", 2):
+        return query_rows(RowIndex(X), Q, k).table
 
 
 def gaussian(n, d, seed=0):
@@ -80,3 +101,4 @@ SETS = {
     "very tight clusters": lambda n: clusters(n, 12, 1e-7),
 }
 each_set = pytest.mark.parametrize("name", SETS)
+typed = pytest.mark.parametrize("kind", [np.float64, np.float32], ids=["float64", "float32"])

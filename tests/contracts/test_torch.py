@@ -18,8 +18,8 @@ import torch
 import lowd
 from case_data import rows_like
 from cases import FIRST, FIRST_LARGE, close, each, fit, fitted, same_bits
-from lowd.backends.torch import default_device, graphs, linear_algebra, neighbors, stress
 from lowd.errors import NotEnoughMemoryError
+from lowd.on_torch import arrays
 from torch_operands import on_a_gpu
 
 # Their descents take the rounding of every step to the next.
@@ -34,10 +34,7 @@ LARGE = [case for case in FIRST_LARGE if case.method != "Isomap"]
 @pytest.fixture(autouse=True)
 def _all_sizes_on_the_device(monkeypatch):
     """Also few rows, which the core would take."""
-    monkeypatch.setattr(neighbors, "MIN_DEVICE_PAIRS", 0)
-    monkeypatch.setattr(linear_algebra, "MIN_DEVICE_PRODUCTS", 0)
-    monkeypatch.setattr(graphs, "MIN_DEVICE_NODES", 0)
-    monkeypatch.setattr(stress, "MIN_DEVICE_SAMPLES", 0)
+    monkeypatch.setattr(arrays, "smallest_share", 0.0)
 
 
 @each([*FIRST, *LARGE])
@@ -57,7 +54,7 @@ def test_embeddings_and_maps_are_those_of_the_core(case):
 
 @each(FIRST)
 def test_torch_in_torch_out(case):
-    X, new = (torch.from_numpy(np.array(part)).to(default_device()) for part in case.data())
+    X, new = (torch.from_numpy(np.array(part)).to(arrays.device()) for part in case.data())
     model = case.model("torch")
     Y = fit(model, X).transform(new)
     assert isinstance(Y, torch.Tensor)
@@ -117,7 +114,7 @@ import numpy as np, lowd
 model = lowd.load("model.lowd").set_params(backend="auto")
 np.save("found.npy", model.transform(np.load("new.npy")))
 assert "torch" not in sys.modules
-assert lowd.backends.available() == ["native", "reference"]
+assert lowd.backend.backends() == ["native"]
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=120, cwd=tmp_path)
     found = np.load(tmp_path / "found.npy")
@@ -125,12 +122,10 @@ assert lowd.backends.available() == ["native", "reference"]
 
 
 def test_too_little_memory_leaves_the_model_as_it_was(monkeypatch):
-    from lowd.backends.torch import arrays
-
     X = rows_like(900)
     model = lowd.TSNE(max_iter=20, backend="torch").fit(X)
     before = model.embedding_
-    monkeypatch.setattr(arrays, "free_bytes", lambda _: 2**16)
+    monkeypatch.setattr(arrays, "free_bytes", lambda: 2**16)
     with pytest.raises(NotEnoughMemoryError, match="backend='native' computes it"):
         model.fit(X)
     assert model.embedding_ is before
