@@ -109,22 +109,22 @@ class Wording:
         typed = [self._translate(ast.unparse(method)) for method in call.args]
         if name != self.method and name not in FUNCTIONS:
             typed.append(f"lowd {COMMANDS[name]}")
-        typed += [
-            self._spell(one.arg or "", ast.unparse(one.value), name == "Pipeline")
-            for one in call.keywords
-        ]
+        for one in call.keywords:
+            word, step = one.arg or "", FLAGS.get(one.arg or "", "")
+            chosen = name in FUNCTIONS and word not in self.own and step in self.own
+            if step and (chosen or name == "Pipeline"):
+                word = step.replace("-", "_")
+            typed.append(self._spell(word, ast.unparse(one.value)))
         return " ".join(typed)
 
-    def _spell(self, name: str, python: str = "", is_step: bool = False) -> str:
+    def _spell(self, name: str, python: str = "") -> str:
         """Write a parameter and its value as flags; leave it unchanged if there is no such flag."""
         if f"{name}={python}" in OTHER_SPELLINGS:
             return OTHER_SPELLINGS[f"{name}={python}"]
-        if is_step or (name not in self.own and FLAGS.get(name) in self.own):
-            name = FLAGS.get(name, name).replace("-", "_")
         if name not in self.known:
             return f"{name}={python}"
         flag = OTHER_SPELLINGS.get(name, "--" + name.replace("_", "-"))
-        if python in ("", "...", "True"):
+        if python in ("", "...", "[...]", "True"):
             return flag
         if python == "False":
             return flag.replace("--", "--no-", 1)
