@@ -14,7 +14,7 @@ from ..io.table import Column, Data, Table
 from ..methods import METHODS, find_class_name, get_advice, get_summary
 from .console import Console, format_table
 from .files import Outputs
-from .fitting import Run, write_embedding
+from .fitting import write_embedding
 from .flags import METHOD_COMMANDS
 from .options import Arguments, is_streamed
 from .reading import (
@@ -80,15 +80,6 @@ def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
             f"(confidence below {LOW_CONFIDENCE})"
         )
     return Result(document, text)
-
-
-def diagnose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
-    """`lowd diagnose data`: missing values and text are findings here, not obstacles."""
-    run = Run.start_unasked(arguments, console, outputs)
-    lines = [repr(run.diagnosis)]
-    if actions := run.explain_actions():
-        lines += ["`lowd map` acts on it", *(f"  {line}" for line in actions)]
-    return Result(run.diagnosis.to_dict(), console.word("\n".join(lines)))
 
 
 def evaluate(arguments: Arguments, console: Console, _: Outputs) -> Result:

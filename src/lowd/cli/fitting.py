@@ -1,13 +1,12 @@
-"""The command of each method, and `lowd map`, which chooses one."""
+"""The command of each method, `lowd map`, which chooses one, and `lowd diagnose`."""
 
 from __future__ import annotations
 
 import contextlib
 import shlex
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +37,6 @@ from .reading import (
 from .registry import Result
 
 if TYPE_CHECKING:
-    from ..evidence.compare import Stability
     from ..evidence.diagnosis import Diagnosis
     from ..evidence.quality import Evaluation
     from ..plot.canvas import Axes, Panels
@@ -60,9 +58,10 @@ def fit(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
         word = get_method_word(arguments["method"])
         return fit_blocks(_add_steps(model, steps), arguments, console, word)
     _refuse_sample(arguments)
-    run = Run.start(arguments, console, outputs)
-    check_steps(run.table, steps)
-    return run.embed(_add_steps(model, steps))
+    table, X, preparation = _read_rows(arguments, console)
+    check_steps(table, steps)
+    model = _add_steps(model, steps)
+    return _embed(model, table, X, preparation, arguments, console, outputs)
 
 
 def choose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
@@ -72,21 +71,35 @@ def choose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
     if is_streamed(arguments):
         raise ParameterError("--memory and --cluster need the name of a method: -m pca.")
     _refuse_sample(arguments)
-    run = Run.start_unasked(arguments, console, outputs)
-    found = run.diagnosis
+    table, X, preparation = _read_unasked(arguments, console)
+    found = _diagnose(table, X, preparation, arguments)
     for finding in found.findings:
         if finding.action is None and finding.severity in ("error", "warning"):
             console.note(str(finding))
-    for line in run.explain_actions():
-        console.note(line)
+    console.note(*_explain_actions(found, X, preparation.columns))
     if not found.recommendations:
-        raise DataError(f"{run.table.source}: no method suits these data; see `lowd diagnose`.")
+        raise DataError(f"{table.source}: no method suits these data; see `lowd diagnose`.")
     best = found.recommendations[0]
     reason = console.word(best.reason)
     console.print(f"{best.method}: {reason}")
-    model = build_model(best.method, {**arguments, **best.params})
-    steps = run.leave_out_columns(best.steps)
-    return run.embed(_add_steps(model, steps), reason)
+    model, steps = build_model(best.method, {**arguments, **best.params}), dict(best.steps)
+    if dropped := set(steps.pop("drop", ())):
+        kept = [j for j in range(X.shape[1]) if j not in dropped]
+        table, X, preparation = _leave_out(sorted(dropped), kept, table, X, preparation)
+        if isinstance(steps.get("log1p"), tuple):
+            steps["log1p"] = tuple(kept.index(j) for j in steps["log1p"] if j in kept)
+    model = _add_steps(model, steps)
+    return _embed(model, table, X, preparation, arguments, console, outputs, reason, found)
+
+
+def diagnose(arguments: Arguments, console: Console, _: Outputs) -> Result:
+    """`lowd diagnose data`: missing values and text are findings here, not obstacles."""
+    table, X, preparation = _read_unasked(arguments, console)
+    found = _diagnose(table, X, preparation, arguments)
+    lines = [repr(found)]
+    if actions := _explain_actions(found, X, preparation.columns):
+        lines += ["`lowd map` acts on it", *(f"  {line}" for line in actions)]
+    return Result(found.to_dict(), console.word("\n".join(lines)))
 
 
 def _refuse_sample(arguments: Arguments) -> None:
@@ -104,253 +117,226 @@ def _add_steps(model: Reducer, steps: Arguments) -> Reducer:
     return Pipeline(model, **wanted, backend=model.backend, n_jobs=model.n_jobs)
 
 
-@dataclass
-class Run:
-    """One fit from the command line: the data, the typed arguments, and the files to write."""
+def _read_rows(
+    arguments: Arguments, console: Console, **more: Any
+) -> tuple[Table, Data, Preparation]:
+    """Read and prepare the data."""
+    if arguments.get("missing") == "mean":  # a pipeline fills missing values, also in new rows
+        more["missing"] = "keep"
+    table = read(arguments, console, **more)
+    return table, *prepare(table, get_read_options(arguments) | more)
 
-    arguments: Arguments
-    console: Console
-    outputs: Outputs
-    table: Table
-    X: Data
-    preparation: Preparation
 
-    @classmethod
-    def start(cls, arguments: Arguments, console: Console, outputs: Outputs, **more: Any) -> Run:
-        """Read and prepare the data."""
-        if arguments.get("missing") == "mean":  # a pipeline fills missing values, also in new rows
-            more["missing"] = "keep"
-        table = read(arguments, console, **more)
-        reading = get_read_options(arguments) | more
-        return cls(arguments, console, outputs, table, *prepare(table, reading))
+def _read_unasked(arguments: Arguments, console: Console) -> tuple[Table, Data, Preparation]:
+    """Read without refusing anything: missing values stay, and text is set aside.
 
-    @classmethod
-    def start_unasked(cls, arguments: Arguments, console: Console, outputs: Outputs) -> Run:
-        """Read without refusing anything: missing values stay, and text is set aside.
-
-        Files that hold only text are compared by Gower's distance.
-        """
-        more: Arguments = {}
-        if arguments.get("missing") is None:
-            more["missing"] = "keep"
-        if not arguments.get("encode") and not arguments.get("gower"):
-            more["text"] = "beside"
-        try:
-            run = cls.start(arguments, console, outputs, **more)
-        except ColumnTypeError as error:
-            console.note(str(error))
-            run = cls.start({**arguments, "gower": True}, console, outputs)
-        if run.may_hide_outcome():
-            console.note(
-                "No column was taken as the label: all of them count. If one is the class or an "
-                "outcome of the rows, name it (label=...)."
-            )
-        return run
-
-    def may_hide_outcome(self) -> bool:
-        """Whether a table of few named columns has no label."""
-        table = self.table
-        named = table.columns != name_columns(len(table.columns))
-        few = 1 < len(table.columns) <= MAX_COLUMNS_OF_OUTCOME
-        return table.labels is None and table.kind in ("rows", "table") and named and few
-
-    @cached_property
-    def diagnosis(self) -> Diagnosis:
-        from ..evidence.diagnosis import diagnose
-
-        columns = self.preparation.columns
-        named = isinstance(self.X, np.ndarray) and columns
-        keep = self.arguments.get("keep") or ()
-        wanted = match_columns(keep, columns, self.table.source, "keep") if keep else ()
-        return diagnose(
-            self.X,
-            metric=choose_metric(self.table),
-            columns=columns if named else None,
-            steps=get_steps(self.arguments),
-            keep=[columns.index(name) for name in wanted],
-            random_state=self.arguments.get("seed"),
+    Files that hold only text are compared by Gower's distance.
+    """
+    more: Arguments = {}
+    if arguments.get("missing") is None:
+        more["missing"] = "keep"
+    if not arguments.get("encode") and not arguments.get("gower"):
+        more["text"] = "beside"
+    try:
+        table, X, preparation = _read_rows(arguments, console, **more)
+    except ColumnTypeError as error:
+        console.note(str(error))
+        table, X, preparation = _read_rows({**arguments, "gower": True}, console)
+    width = len(table.columns)
+    is_named = table.columns != name_columns(width) and 1 < width <= MAX_COLUMNS_OF_OUTCOME
+    if table.labels is None and table.kind in ("rows", "table") and is_named:
+        console.note(
+            "No column was taken as the label: all of them count. If one is the class or an "
+            "outcome of the rows, name it (label=...)."
         )
+    return table, X, preparation
 
-    def explain_actions(self) -> list[str]:
-        """Print a line for each action: what was done, why, and the flag that undoes it."""
-        lines = []
-        for finding in self.diagnosis.findings:
-            if finding.action is not None:
-                flags = self._list_undoing_flags(finding.action.params)
-                what = finding.action.description
-                lines.append(f"{what} ({flags} undoes it). {finding.sentence}")
-        return lines
 
-    def _list_undoing_flags(self, params: Arguments) -> str:
+def _diagnose(table: Table, X: Data, preparation: Preparation, arguments: Arguments) -> Diagnosis:
+    from ..evidence.diagnosis import diagnose
+
+    columns = preparation.columns
+    keep = arguments.get("keep") or ()
+    wanted = match_columns(keep, columns, table.source, "keep") if keep else ()
+    return diagnose(
+        X,
+        metric=choose_metric(table),
+        columns=columns if isinstance(X, np.ndarray) and columns else None,
+        steps=get_steps(arguments),
+        keep=[columns.index(name) for name in wanted],
+        random_state=arguments.get("seed"),
+    )
+
+
+def _explain_actions(found: Diagnosis, X: Data, columns: Sequence[str]) -> list[str]:
+    """A line for each action: what is done, why, and the flags that undo it."""
+    lines = []
+    for finding in found.findings:
+        if finding.action is None:
+            continue
         flags = []
-        for name, value in params.items():
+        for name, value in finding.action.params.items():
             if name == "drop":
-                names = ",".join(self.preparation.columns[j] for j in value)
-                flags.append(f"--keep {shlex.quote(names)}")
+                flags.append(f"--keep {shlex.quote(','.join(columns[j] for j in value))}")
             elif name == "impute":
                 # Dropping rows is not an alternative where most rows have a missing value.
-                complete = int(np.isfinite(self.X).all(1).sum())
-                flags.append("--missing " + ("drop" if 2 * complete > len(self.X) else "error"))
+                complete = int(np.isfinite(X).all(1).sum())
+                flags.append("--missing " + ("drop" if 2 * complete > len(X) else "error"))
             else:
                 flags.append("--pca none" if name == "pca" else f"--no-{FLAGS[name]}")
-        return " ".join(flags)
+        undoing = f"({' '.join(flags)} undoes it)"
+        lines.append(f"{finding.action.description} {undoing}. {finding.sentence}")
+    return lines
 
-    def leave_out_columns(self, steps: Arguments) -> Arguments:
-        """Set aside the columns that `drop` names; return the other steps for what is left."""
-        dropped = set(steps.get("drop", ()))
-        if not dropped:
-            return steps
-        kept = [j for j in range(self.X.shape[1]) if j not in dropped]
-        names = self.preparation.columns
-        aside = sorted(dropped)[:MAX_EXTRA_COLUMNS]
-        extra = {names[j]: _restore_integers(np.asarray(self.X[:, j])) for j in aside}
-        columns = tuple(names[j] for j in kept)
-        self.X = self.X[:, kept]
-        self.table = replace(
-            self.table, X=self.X, columns=columns, extra={**self.table.extra, **extra}
-        )
-        reading = {**self.preparation.reading, "columns": list(columns)}
-        self.preparation = replace(self.preparation, columns=columns, reading=reading)
-        index = {j: position for position, j in enumerate(kept)}
-        left = {name: value for name, value in steps.items() if name != "drop"}
-        if isinstance(left.get("log1p"), tuple):
-            left["log1p"] = tuple(index[j] for j in left["log1p"] if j in index)
-        return left
 
-    def embed(self, model: Reducer, reason: str | None = None) -> Result:
-        """Fit the model, evaluate the embedding, write the files."""
-        model = set_metric(model, self.table)
-        from ..pipeline import Pipeline
+def _leave_out(
+    dropped: list[int], kept: list[int], table: Table, X: Data, preparation: Preparation
+) -> tuple[Table, Data, Preparation]:
+    """Set columns aside: the first of them are written beside the embedding."""
+    names = preparation.columns
+    extra = {names[j]: _restore_integers(np.asarray(X[:, j])) for j in dropped[:MAX_EXTRA_COLUMNS]}
+    columns, X = tuple(names[j] for j in kept), X[:, kept]
+    table = replace(table, X=X, columns=columns, extra={**table.extra, **extra})
+    reading = {**preparation.reading, "columns": list(columns)}
+    return table, X, replace(preparation, columns=columns, reading=reading)
 
-        if self.arguments.get("view"):
-            from . import viewing
 
-            viewing.check_packages()
+def _embed(
+    model: Reducer,
+    table: Table,
+    X: Data,
+    preparation: Preparation,
+    arguments: Arguments,
+    console: Console,
+    outputs: Outputs,
+    reason: str | None = None,
+    diagnosis: Diagnosis | None = None,
+) -> Result:
+    """Fit the model, evaluate the embedding, write the files."""
+    from ..pipeline import Pipeline
 
-        steps = model.get_steps() if isinstance(model, Pipeline) else {}
-        reduced = not isinstance(self.X, np.ndarray) or "pca" in steps
-        self.console.columns = () if reduced else self.preparation.columns
-        start = time.perf_counter()
-        Y = np.asarray(model.fit_transform(self.X))
-        seconds = time.perf_counter() - start
-        rows, method = self.X, model
-        if isinstance(model, Pipeline):
-            rows, method = model.prepare(self.X, training=True), model.method_
-        evaluation = self._evaluate(method, rows, Y) if self.arguments["evaluate"] else None
-        progress.report("write", 0, 1)
-        self._write(model, Y, evaluation)
-        progress.report("write", 1, 1)
-        params = method.get_params(deep=False)
-        document = {
-            "method": type(method).__name__,
-            "reason": reason,
-            "steps": steps,
-            "parameters": {n: v for n, v in params.items() if n != "verbose"},
-            "n_samples": len(Y),
-            "n_features": self.X.shape[1],
-            "n_components": Y.shape[1],
-            "seconds": seconds,
-            "seed": getattr(method, "seed_", None),
-            "quality": evaluation.to_dict() if evaluation is not None else None,
-            "files": dict(self.outputs.paths),
-        }
-        result = Result(document, self._format(document, evaluation))
-        if not self.arguments.get("view"):
-            return result
+    model = set_metric(model, table)
+    if arguments.get("view"):
         from . import viewing
 
-        session = viewing.make_session(self.table, self.X, model, self.preparation, steps)
-        session.add_panel(type(method).__name__, Y, model=model)
-        return viewing.serve(session, self.arguments, result)
+        viewing.check_packages()
+    steps = model.get_steps() if isinstance(model, Pipeline) else {}
+    reduced = not isinstance(X, np.ndarray) or "pca" in steps
+    console.columns = () if reduced else preparation.columns
+    start = time.perf_counter()
+    Y = np.asarray(model.fit_transform(X))
+    seconds = time.perf_counter() - start
+    rows, method = X, model
+    if isinstance(model, Pipeline):
+        rows, method = model.prepare(X, training=True), model.method_
+    evaluation = None
+    if arguments["evaluate"]:
+        evaluation = _evaluate(method, rows, Y, table, arguments.get("seed"), console)
+    progress.report("write", 0, 1)
+    names = list(model.get_feature_names_out())
+    write_embedding(outputs, table, Y, names, _get_pointwise_trust(evaluation, len(Y)))
+    if "model" in outputs:
+        from ..store import save
 
-    def _evaluate(self, model: Reducer, X: Data, Y: NDArray[np.floating]) -> Evaluation | None:
-        """Measure the quality of the embedding; too few rows give none, without an error."""
-        from ..evidence.quality import evaluate
-        from ..evidence.quality.column_scale import scale_columns
+        _calibrate(model, X, console)
+        model.prepared_ = preparation.to_dict()
+        save(model, outputs.temporary("model"))
+    if "plot" in outputs:
+        from .. import plot
 
-        params = model.get_params(deep=False)
-        try:
-            found = evaluate(
-                scale_columns(model, X),
-                Y,
-                labels=get_classes(self.table),
-                metric=params.get("metric", "euclidean"),
-                metric_params=params.get("metric_params"),
-                n_neighbors=min(DEFAULT_N_NEIGHBORS, max(1, (len(Y) - 1) // 2)),
-                random_state=self.arguments.get("seed"),
-                backend=model.backend,
-                n_jobs=model.n_jobs,
-            )
-            return replace(found, notes=[self.console.word(note) for note in found.notes])
-        except (DataError, ParameterError, UnsupportedError) as error:
-            self.console.note(f"The embedding was not evaluated: {error}")
-            return None
+        plot.save(_draw(model, Y, table), outputs.temporary("plot"))
+    if "report" in outputs:
+        from .. import report
 
-    def _write(
-        self, model: Reducer, Y: NDArray[np.floating], evaluation: Evaluation | None
-    ) -> None:
-        names = list(model.get_feature_names_out())
-        trust = get_pointwise_trust(evaluation, len(Y))
-        write_embedding(self.outputs, self.table, Y, names, trust)
-        if "model" in self.outputs:
-            from ..store import save
+        if diagnosis is None:
+            diagnosis = _diagnose(table, X, preparation, arguments)
+        stability = None
+        with contextlib.suppress(DataError, ParameterError, UnsupportedError):  # too few rows
+            stability = model.measure_stability(X)
+        report.write(
+            outputs.temporary("report"),
+            model=model,
+            X=X,
+            embedding=Y,
+            evaluation=evaluation,
+            diagnosis=diagnosis,
+            table=table,
+            command=arguments["command"],
+            reading=preparation.reading,
+            stability=stability,
+        )
+    progress.report("write", 1, 1)
+    name, (n, k), d = type(method).__name__, Y.shape, X.shape[1]
+    document = {
+        "method": name,
+        "reason": reason,
+        "steps": steps,
+        "parameters": {n: v for n, v in method.get_params(deep=False).items() if n != "verbose"},
+        "n_samples": n,
+        "n_features": d,
+        "n_components": k,
+        "seconds": seconds,
+        "seed": getattr(method, "seed_", None),
+        "quality": evaluation.to_dict() if evaluation is not None else None,
+        "files": dict(outputs.paths),
+    }
+    lines = [
+        f"{name} ({get_method_word(name)}): {n} rows of {d} columns in {k} dimensions, "
+        f"{seconds:.2g} s"
+    ]
+    if evaluation is not None:
+        lines.append(str(evaluation))
+    lines += [f"{role}: {path}" for role, path in outputs.paths.items() if path != STDOUT]
+    result = Result(document, "\n".join(lines))
+    if not arguments.get("view"):
+        return result
+    session = viewing.make_session(table, X, model, preparation, steps)
+    session.add_panel(name, Y, model=model)
+    return viewing.serve(session, arguments, result)
 
-            self._calibrate(model)
-            model.prepared_ = self.preparation.to_dict()
-            save(model, self.outputs.temporary("model"))
-        if "plot" in self.outputs:
-            from .. import plot
 
-            plot.save(draw_embedding(model, Y, self.table), self.outputs.temporary("plot"))
-        if "report" in self.outputs:
-            from .. import report
+def _evaluate(
+    model: Reducer,
+    X: Data,
+    Y: NDArray[np.floating],
+    table: Table,
+    seed: int | None,
+    console: Console,
+) -> Evaluation | None:
+    """Measure the quality of the embedding; too few rows give none, without an error."""
+    from ..evidence.quality import evaluate
+    from ..evidence.quality.column_scale import scale_columns
 
-            report.write(
-                self.outputs.temporary("report"),
-                model=model,
-                X=self.X,
-                embedding=Y,
-                evaluation=evaluation,
-                diagnosis=self.diagnosis,
-                table=self.table,
-                command=self.arguments["command"],
-                reading=self.preparation.reading,
-                stability=self._measure_stability(model),
-            )
-
-    def _measure_stability(self, model: Reducer) -> Stability | None:
-        """Measure how much the embedding changes with the sample; None for too few rows."""
-        with contextlib.suppress(DataError, ParameterError, UnsupportedError):
-            stability: Stability = model.measure_stability(self.X)
-            return stability
+    params = model.get_params(deep=False)
+    try:
+        found = evaluate(
+            scale_columns(model, X),
+            Y,
+            labels=get_classes(table),
+            metric=params.get("metric", "euclidean"),
+            metric_params=params.get("metric_params"),
+            n_neighbors=min(DEFAULT_N_NEIGHBORS, max(1, (len(Y) - 1) // 2)),
+            random_state=seed,
+            backend=model.backend,
+            n_jobs=model.n_jobs,
+        )
+    except (DataError, ParameterError, UnsupportedError) as error:
+        console.note(f"The embedding was not evaluated: {error}")
         return None
+    return replace(found, notes=[console.word(note) for note in found.notes])
 
-    def _calibrate(self, model: Reducer) -> None:
-        """Learn the confidence of new points from rows that an additional fit leaves out."""
-        if self.X.shape[0] > MAX_CALIBRATED_ROWS:
-            self.console.note(
-                f"Confidence of new points is by a general curve, since there are more than "
-                f"{MAX_CALIBRATED_ROWS} rows; in Python, model.calibrate_confidence(X) learns that "
-                "of these data by one more fit."
-            )
-            return
-        # There may be too few rows.
-        with contextlib.suppress(DataError, ParameterError, UnsupportedError):
-            model.calibrate_confidence(self.X)
 
-    def _format(self, document: Mapping[str, object], evaluation: Evaluation | None) -> str:
-        """Format the result as text."""
-        name = document["method"]
-        word = get_method_word(str(name))
-        lines = [
-            f"{name} ({word}): {document['n_samples']} rows of {document['n_features']} columns in "
-            f"{document['n_components']} dimensions, {document['seconds']:.2g} s"
-        ]
-        if evaluation is not None:
-            lines.append(str(evaluation))
-        paths = self.outputs.paths
-        lines += [f"{role}: {path}" for role, path in paths.items() if path != STDOUT]
-        return "\n".join(lines)
+def _calibrate(model: Reducer, X: Data, console: Console) -> None:
+    """Learn the confidence of new points from rows that an additional fit leaves out."""
+    if X.shape[0] > MAX_CALIBRATED_ROWS:
+        console.note(
+            f"Confidence of new points is by a general curve, since there are more than "
+            f"{MAX_CALIBRATED_ROWS} rows; in Python, model.calibrate_confidence(X) learns that "
+            "of these data by one more fit."
+        )
+        return
+    with contextlib.suppress(DataError, ParameterError, UnsupportedError):  # too few rows
+        model.calibrate_confidence(X)
 
 
 def _restore_integers(column: Column) -> Column:
@@ -359,7 +345,7 @@ def _restore_integers(column: Column) -> Column:
     return column.astype(np.int64) if whole else column
 
 
-def draw_embedding(model: Reducer, Y: NDArray[np.floating], table: Table) -> Axes | Panels:
+def _draw(model: Reducer, Y: NDArray[np.floating], table: Table) -> Axes | Panels:
     """Draw a scatter plot with the file's name, labels, identifiers and images."""
     from .. import plot
     from ..plot.embeddings import MAX_NAMED_POINTS
@@ -379,7 +365,7 @@ def draw_embedding(model: Reducer, Y: NDArray[np.floating], table: Table) -> Axe
     )
 
 
-def get_pointwise_trust(evaluation: Evaluation | None, n: int) -> dict[str, Column]:
+def _get_pointwise_trust(evaluation: Evaluation | None, n: int) -> dict[str, Column]:
     """Return the quality of each point as columns; rows that were not sampled have NaN."""
     columns: dict[str, Column] = {}
     for name in ("trustworthiness", "continuity"):

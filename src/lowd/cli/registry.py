@@ -97,7 +97,7 @@ COMMANDS = {
     ),
     "diagnose": Command(
         "Look at data before fitting: scales, duplicates, outliers, dimension, cost of methods.",
-        "commands:diagnose",
+        "fitting:diagnose",
         (DATA, *READING, KEEP, *PREPARING, SEED),
     ),
     "evaluate": Command(
