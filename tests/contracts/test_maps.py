@@ -22,18 +22,15 @@ from cases import (
     FIRST,
     FIRST_LARGE,
     LARGE,
-    LLE_METHODS,
     ROUNDING,
     attempt,
     close,
     each,
     fingerprint,
-    fit,
     fit_once,
     fitted,
     invertible,
     same_bits,
-    solver_tolerance,
     stack,
     take,
 )
@@ -268,28 +265,3 @@ def test_eight_threads_transform_at_once(case):
     with ThreadPoolExecutor(8) as pool:
         for Y in pool.map(lambda _: model.transform(Q), range(16)):
             same_bits(Y, expected)
-
-
-# The core sums forces on a mesh or in float32, or those of a sample.
-APPROXIMATE = {
-    *("TSNE-float32-pairs", "TSNE-line", "TSNE-space", "TSNE-mesh", "TSNE-uniform-mesh"),
-    *("UMAP-line", "UMAP-mesh", "UMAP-space", "UMAP-density-mesh", "UMAP-landmarks"),
-}
-
-
-@each([case for case in ALL if case.name not in APPROXIMATE])
-def test_backends_agree(case):
-    """The core gives the oracle's coordinates of new points, signs included."""
-    X, Q = case.data()
-    model, expected = fitted(case), fit(case.model("reference"), X)
-    factor = solver_tolerance(case)
-    close(model.transform(Q), expected.transform(Q), factor=factor)
-    for name in ("eigenvalues_", "explained_variance_", "components_", "mean_"):
-        # Those of many rows that lie on a sheet are close to 0, and rounding.
-        value = getattr(expected, name, None)
-        if isinstance(value, np.ndarray) and not (case.is_large and case.method in LLE_METHODS):
-            close(getattr(model, name), value, factor=factor)
-
-
-def test_listed_cases_exist():
-    assert set(BY_NAME) >= APPROXIMATE
