@@ -75,7 +75,7 @@ class UnsupportedError(LowdError, TypeError):
 
 
 class NotEnoughMemoryError(LowdError, MemoryError):
-    """A fit needs more memory than is free; the message lists variants that fit."""
+    """A fit needs more memory than is free; the message says what would help."""
 
 
 class BackendUnavailableError(LowdError, ImportError):
