@@ -110,10 +110,17 @@ def check_finite(
     largest = _native.column_sums(rows, None, sums, *how, threads(rows.size), poll)
     if np.isfinite(largest) and np.isfinite(sums).all():
         return largest, ColumnStatistics(sums / n, hashes)
-    row, column = _native.find_nonfinite(rows, threads(rows.size))
-    if row >= 0:
-        raise DataError(describe_entry(model, rows, (row, column)))
+    if (position := first_nonfinite(rows)) is not None:
+        raise DataError(describe_entry(model, rows, position))
     return np.inf, None  # sums of finite numbers may overflow: then these are only too large
+
+
+def first_nonfinite(A: Any) -> tuple[int, int] | None:
+    """The first entry, row by row, that is NaN or infinite."""
+    for row, entries in enumerate(A):
+        if not (finite := np.isfinite(entries)).all():
+            return row, int(finite.argmin())
+    return None
 
 
 def refuse_table_output(model: Estimator) -> None:
@@ -357,18 +364,53 @@ def validate_square(A: Reals, kind: MatrixKind, fitting: bool) -> Reals:
         row, column = map(int, np.unravel_index(A.argmin(), A.shape))
         _refuse_negative(kind, float(A[row, column]), row, column)
         return np.asarray(to_safe_dtype(A, float(np.abs(A).max()), fitting))
-    found = _native.symmetry(A, threads(A.size), progress.step("checking the matrix"))
-    if found["nonfinite_at"][0] >= 0:
-        entry = describe_nonfinite(A, found["nonfinite_at"])
+    if (position := first_nonfinite(A)) is not None:
+        entry = describe_nonfinite(A, position)
         raise DataError(f"{parameter}: {entry}; every entry must be a number.")
-    if found["asymmetry"] > MAX_ASYMMETRY * found["largest"]:
-        i, j = found["asymmetry_at"]
+    found = symmetry_of(A)
+    if found.asymmetry > MAX_ASYMMETRY * found.largest:
+        i, j = found.asymmetry_at
         raise DataError(_describe_asymmetry(parameter, i, j, A[i, j], A[j, i]))
-    _refuse_negative(kind, found["smallest"], *found["smallest_at"])
+    _refuse_negative(kind, found.smallest, *found.smallest_at)
     if kind == "distances":
-        _check_diagonal(A, found["diagonal"], found["diagonal_at"])
-    A = (A + A.T) / 2 if found["asymmetry"] > 0 else A
-    return np.asarray(to_safe_dtype(A, found["largest"], fitting))
+        _check_diagonal(A, found.diagonal, found.diagonal_at)
+    A = (A + A.T) / 2 if found.asymmetry > 0 else A
+    return np.asarray(to_safe_dtype(A, found.largest, fitting))
+
+
+class Symmetry(NamedTuple):
+    """Extremes of a square matrix, with positions (row, column)."""
+
+    asymmetry: float  # max |a_ij - a_ji|
+    asymmetry_at: tuple[int, int]
+    largest: float  # max |a_ij|
+    smallest: float
+    smallest_at: tuple[int, int]
+    diagonal: float  # max |a_ii|
+    diagonal_at: int
+
+
+def symmetry_of(A: Reals, side: int = 512) -> Symmetry:
+    """The extremes of finite entries; a tile and its mirror image stay in the cache."""
+    n, poll = len(A), progress.step("checking the matrix")
+    gap, gap_at, largest, smallest, smallest_at = -1.0, (0, 0), 0.0, np.inf, (0, 0)
+    for i in range(0, n, side):
+        for j in range(i, n, side):
+            tile, mirrored = A[i : i + side, j : j + side], A[j : j + side, i : i + side]
+            with np.errstate(over="ignore"):
+                gaps = np.abs(tile - mirrored.T)
+            if gaps.max() > gap:
+                row, column = divmod(int(gaps.argmax()), gaps.shape[1])
+                gap, gap_at = float(gaps[row, column]), (i + row, j + column)
+            for part, top, left in ((tile, i, j), (mirrored, j, i)):
+                largest = max(largest, float(part.max()), -float(part.min()))
+                if part.min() < smallest:
+                    row, column = divmod(int(part.argmin()), part.shape[1])
+                    smallest, smallest_at = float(part[row, column]), (top + row, left + column)
+        poll(min(i + side, n), n)
+    diagonal = np.abs(np.diagonal(A))
+    at = int(diagonal.argmax())
+    return Symmetry(gap, gap_at, largest, smallest, smallest_at, float(diagonal[at]), at)
 
 
 def validate_with_missing(A: Reals, kind: MatrixKind, fitting: bool) -> Reals:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ... import _native
-from ...backend import threads
+from ...input.validation import symmetry_of
 from ...parameters import Reals
 from .result import Finding
 
@@ -24,10 +23,10 @@ def check_distances(D: Reals, tolerance: float = 1e-6) -> list[Finding]:
                 "Only MDS and NonMetricMDS take missing distances (NaN).",
             )
         ]
-    symmetry = _native.symmetry(np.ascontiguousarray(D), threads(D.size))
+    symmetry = symmetry_of(D)
     found = []
-    if symmetry["asymmetry"] > tolerance * symmetry["largest"]:
-        i, j = symmetry["asymmetry_at"]
+    if symmetry.asymmetry > tolerance * symmetry.largest:
+        i, j = symmetry.asymmetry_at
         found.append(
             Finding(
                 "error",
@@ -36,22 +35,22 @@ def check_distances(D: Reals, tolerance: float = 1e-6) -> list[Finding]:
                 "Distances are symmetric; pass (D + D.T) / 2 if the mean is meant.",
             )
         )
-    if symmetry["smallest"] < 0:
-        i, j = symmetry["smallest_at"]
+    if symmetry.smallest < 0:
+        i, j = symmetry.smallest_at
         found.append(
             Finding(
                 "error",
                 "sign",
-                f"The distance at row {i}, column {j} is {symmetry['smallest']:.6g}.",
+                f"The distance at row {i}, column {j} is {symmetry.smallest:.6g}.",
                 "Distances are not negative; of similarities s take sqrt(s_ii + s_jj - 2 s_ij).",
             )
         )
-    if symmetry["diagonal"] > tolerance * max(symmetry["largest"], 0):
+    if symmetry.diagonal > tolerance * max(symmetry.largest, 0):
         found.append(
             Finding(
                 "error",
                 "diagonal",
-                f"Row {symmetry['diagonal_at']} is {symmetry['diagonal']:.6g} away from itself.",
+                f"Row {symmetry.diagonal_at} is {symmetry.diagonal:.6g} away from itself.",
                 "Are these similarities s? Then pass sqrt(s_ii + s_jj - 2 s_ij).",
             )
         )
