@@ -1,19 +1,14 @@
-"""Rows, shapes and measures by which operations of backends are compared."""
+"""Rows, shapes and measures by which native kernels are compared with plain NumPy."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from lowd.backends.protocol import MEASURES
-from lowd.backends.reference import Reference
 from scipy.sparse import csr_array, random_array
 
 from case_data import rows_like
+from kernels import MEASURES
 
-pytest.importorskip("lowd._native", reason="the native core is not built")
-from lowd.backends.native import Native
-
-PLAIN, FAST = Reference(), Native(threads=2)
 TYPES = [np.float64, np.float32]
 typed = pytest.mark.parametrize("kind", TYPES, ids=["float64", "float32"])
 # One entry, one column, parts of every block, whole blocks and one row more, several blocks.

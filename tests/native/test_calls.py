@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lowd.backends.protocol import MEASURES, HadamardMatrix
 
+import kernels
 from cases import same_bits
-from operands import FAST, PARAMS, Native, data, sparse, typed
-
-_native = pytest.importorskip("lowd._native", reason="the native core is not built")
+from kernels import MEASURES
+from lowd import _native
+from operands import PARAMS, data, sparse, typed
 
 
 def _calls(X, rng):
@@ -21,25 +21,24 @@ def _calls(X, rng):
     rows, signs = np.arange(0, padded, 2), np.ones(d, kind)
     C = sparse((30, d), 0.1, kind, rng)
 
-    def all_of(ops):
-        yield "column_statistics", ops.column_statistics(X, weights).mean
-        yield "moments", ops.scatter(X, mean, weights).moments().scatter
-        yield "scatter_matmul", ops.scatter(X, mean, weights).matmul(V)[0]
-        yield "trace", np.array(ops.scatter(X, mean, weights).matmul(V)[1])
-        yield "project", ops.project(X, mean, wide)
-        yield "thin project", ops.project(X, mean, V)
-        yield "sparse project", ops.project(X, None, C)
-        yield "hadamard", ops.project(X, None, HadamardMatrix(signs, rows, padded, 1.0))
+    def all_of(threads):
+        how = {"threads": threads}
+        yield "column_sums", kernels.column_means(X, weights, **how)[0]
+        yield "scatter", kernels.scatter(X, weights, mean, **how)
+        yield "scatter_matmul", kernels.scatter_matmul(X, weights, mean, V, **how)[0]
+        yield "trace", np.array(kernels.scatter_matmul(X, weights, mean, V, **how)[1])
+        yield "project", kernels.project(X, mean, wide, **how)
+        yield "thin project", kernels.project(X, mean, V, **how)
+        yield "sparse project", kernels.sparse_project(X, C, **how)
+        yield "hadamard", kernels.hadamard(X, signs, rows, padded, 1.0, **how)
         A = X[:1100]
-        yield (
-            "symmetry",
-            np.array(ops.check_symmetry(A[:, :300] if d >= 1100 else A @ A.T).asymmetry),
-        )
+        yield "symmetry", np.array(_native.symmetry(A @ A.T, threads)["asymmetry"])
         for measure in MEASURES:
-            yield measure, ops.pairwise(X[:500], X[:700], measure, PARAMS.get(measure, ()), None)
-        K = ops.pairwise(A, A, "euclidean", (1.0,), mean)
+            given = X[:500], X[:700], measure, PARAMS.get(measure, ())
+            yield measure, kernels.pairwise(*given, **how)
+        K = kernels.pairwise(A, A, "euclidean", (1.0,), mean, **how)
         yield "euclidean, symmetric", K
-        yield "times", ops.matrix_plan(K, half_square=True).matmul(K[:, :5])
+        yield "matmul", kernels.matmul(K, np.ascontiguousarray(K[:, :5]), True, **how)
 
     return all_of
 
@@ -47,9 +46,9 @@ def _calls(X, rng):
 @typed
 def test_the_same_bits_for_any_number_of_threads(kind, rng):
     all_of = _calls(data(4000, 130, kind), rng)
-    one = dict(all_of(Native(threads=1)))
+    one = dict(all_of(1))
     for threads in (2, 5, 13):
-        for name, bits in all_of(Native(threads=threads)):
+        for name, bits in all_of(threads):
             np.testing.assert_array_equal(bits, one[name], err_msg=name)
 
 
@@ -64,11 +63,11 @@ def test_a_rows_bits_do_not_depend_on_its_batch(kind, d, rng):
     Ws = [rng.normal(size=(d, k)).astype(kind) for k in (1, 2, 8, 16, 17, 70)]
     targets = data(45, d, kind, 5)
     maps = [
-        *(lambda Q, W=W: FAST.project(Q, mean, W) for W in Ws),
-        lambda Q: FAST.project(Q, None, C),
-        lambda Q: FAST.project(Q, None, HadamardMatrix(signs, rows, padded, 0.5)),
+        *(lambda Q, W=W: kernels.project(Q, mean, W) for W in Ws),
+        lambda Q: kernels.sparse_project(Q, C),
+        lambda Q: kernels.hadamard(Q, signs, rows, padded, 0.5),
         *(
-            lambda Q, m=m: FAST.pairwise(Q, targets, m, PARAMS.get(m, ()), None)
+            lambda Q, m=m: kernels.pairwise(Q, targets, m, PARAMS.get(m, ()))
             for m in MEASURES
             if m != "poly"
         ),
@@ -84,9 +83,9 @@ def test_few_columns_of_a_product_do_not_depend_on_the_others(kind, rng):
     """They are computed in groups of 8, and what remains in narrower ones."""
     X, W = data(150, 53, kind), rng.normal(size=(53, 16)).astype(kind)
     mean = X[0].astype(float)
-    alone = [FAST.project(X, mean, np.ascontiguousarray(W[:, [j]])) for j in range(16)]
+    alone = [kernels.project(X, mean, np.ascontiguousarray(W[:, [j]])) for j in range(16)]
     for k in (3, 8, 9, 10, 11, 12, 13, 16):
-        whole = FAST.project(X, mean, np.ascontiguousarray(W[:, :k]))
+        whole = kernels.project(X, mean, np.ascontiguousarray(W[:, :k]))
         same_bits(whole, np.hstack(alone[:k]))
 
 

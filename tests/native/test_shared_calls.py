@@ -15,8 +15,7 @@ from sklearn.base import clone
 
 import lowd
 from cases import same_bits
-
-_native = pytest.importorskip("lowd._native", reason="the native core is not built")
+from lowd import _native
 
 N = 3000
 
