@@ -19,17 +19,11 @@ import torch
 
 from lowd.backend import using
 from lowd.methods.mds import metric_stress
-from lowd.methods.umap import memberships
-from lowd.on_torch import affinities, graphs, matrices, stress, tiled_search
-from lowd.spaces import (
-    Neighbors,
-    RowIndex,
-    conditional_probabilities,
-    shortest_paths,
-)
+from lowd.on_torch import graphs, matrices, stress, tiled_search
+from lowd.spaces import RowIndex, shortest_paths
 from lowd.spaces.space import nearest_rows
 
-WITH_KERNELS = affinities, graphs, matrices, stress, tiled_search
+WITH_KERNELS = graphs, matrices, stress, tiled_search
 RNG = np.random.default_rng(0)
 
 
@@ -62,18 +56,6 @@ def check_sparse_products():
         np.testing.assert_allclose(parts.multiply(v), A @ V, atol=1e-13)
         found = parts.multiply(v, 1 / 3, 0.1, u)  # factors that float32 does not hold
         np.testing.assert_allclose(found, A @ V / 3 + 0.1 * V - U, atol=1e-14)
-
-
-def check_affinities():
-    D = np.sort(RNG.random((40, 20)), axis=1)
-    near = Neighbors.of_table(np.zeros((40, 20), np.int32), D)
-    (p, beta), (fast_p, fast_beta) = both(conditional_probabilities, near, 6.0)
-    np.testing.assert_allclose(fast_p, p, atol=1e-10)
-    np.testing.assert_allclose(fast_beta, beta, rtol=1e-8)
-    for connectivity in (1.0, 1.5):
-        plain, fast = both(memberships, near, connectivity)
-        # The sum of the memberships is within 1e-5.
-        np.testing.assert_allclose(fast[0], plain[0], atol=1e-4)
 
 
 def check_shortest_paths():

@@ -13,7 +13,7 @@ pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[g
 pytest.importorskip("triton", reason="Triton is not installed (make torch)")
 
 SCRIPT = Path(__file__).with_name("interpreted_kernels.py")
-CHECKS = ["neighbors", "sparse_products", "affinities", "shortest_paths", "guttman_transform"]
+CHECKS = ["neighbors", "sparse_products", "shortest_paths", "guttman_transform"]
 
 
 @pytest.mark.parametrize("check", CHECKS)

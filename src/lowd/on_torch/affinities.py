@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -11,10 +9,8 @@ from ..methods.umap import memberships
 from ..parameters import Graph, Reals
 from ..spaces.affinities import conditional_probabilities, squared, symmetrized
 from ..spaces.neighbors import Neighbors
-from .arrays import explaining_memory, has_kernels, is_worth, keep, resident, to_numpy
+from .arrays import explaining_memory, is_worth, keep, resident, to_numpy
 from .library import Tensor, torch
-
-MOST_LANES = 1024  # neighbors of a row that a program holds in registers
 
 
 def lists_of(near: Neighbors, data: Reals) -> Tensor | None:
@@ -70,51 +66,52 @@ def _(near: Neighbors, values: Reals, union: float | None) -> Graph:
     return W
 
 
-def fit_perplexities(squares: Tensor, perplexity: float) -> tuple[Tensor, Tensor]:
-    """Conditional probabilities of lists of one length, and β of each."""
-    n, k = squares.shape
-    target, tolerance, largest, most = float(np.log(perplexity)), 1e-12, 700.0, 200
-    if has_kernels(squares.device) and k <= MOST_LANES:
-        from .kernels import affinities as kernels
+def fit_perplexities(
+    squares: Tensor,
+    perplexity: float,
+    tolerance: float = 1e-12,
+    largest: float = 700.0,
+    most: int = 200,
+) -> tuple[Tensor, Tensor]:
+    """Conditional probabilities of lists of one length, and β of each.
 
-        p = torch.empty_like(squares)
-        scales = torch.empty(n, dtype=torch.float64, device=squares.device)
-        lanes = max(32, 1 << (k - 1).bit_length())
-        settings = squares.new_tensor([target, tolerance, largest])
-        kernels.fit_perplexity[(n,)](
-            squares, p, scales, settings, k, most, lanes, **_options(lanes)
-        )
-        return p, scales
+    By Newton's method on log β, safeguarded by bisection, for the lists that are not done.
+    """
+    k, target = squares.shape[1], float(np.log(perplexity))
     gaps = squares - squares.amin(1, keepdim=True)
     unit = gaps.mean(1)
     flat = ~(unit > 0)
     unit = torch.where(flat, 1.0, unit)
-    gaps = gaps / unit[:, None]
-    x = torch.zeros_like(unit)
-    low, high = x - largest, x + largest
-    last, going = torch.full_like(x, torch.inf), ~flat
+    gaps /= unit[:, None]
+    found = torch.zeros_like(unit)
+    left = torch.nonzero(~flat)[:, 0]
+    gap, x = gaps[left], found[left]
+    low, high, last = x - largest, x + largest, torch.full_like(x, torch.inf)
     for _ in range(most):
         beta = torch.exp(x)
-        e = torch.exp(-beta[:, None] * gaps)
+        e = torch.exp(-beta[:, None] * gap)
         total = e.sum(1)
-        mean = (e * gaps).sum(1) / total
+        mean = (e * gap).sum(1) / total
         excess = torch.log(total) + beta * mean - target
-        going = going & (excess.abs() > tolerance) & (high - low >= tolerance)
-        if not going.any():
+        some = torch.nonzero((excess.abs() > tolerance) & (high - low >= tolerance))[:, 0]
+        if not len(some):
             break
-        low = torch.where(going & (excess > 0), x, low)
-        high = torch.where(going & (excess <= 0), x, high)
-        slope = beta.square() * ((e * (gaps - mean[:, None]).square()).sum(1) / total)
+        if len(some) < len(left):
+            left, gap, e, x, low, high, last, beta, total, mean, excess = (
+                part[some] for part in (left, gap, e, x, low, high, last, beta, total, mean, excess)
+            )
+        low, high = torch.where(excess > 0, x, low), torch.where(excess > 0, high, x)
+        slope = beta.square() * ((e * (gap - mean[:, None]).square()).sum(1) / total)
         newton = torch.where(slope > 0, x + excess / slope, torch.inf)
         newton = torch.minimum(torch.maximum(newton, x - 2), x + 2)
         half = torch.where(low == -largest, (x - 1).clamp_min(-largest), 0.5 * (low + high))
         half = torch.where(high == largest, (x + 1).clamp_max(largest), half)
         good = (low < newton) & (newton < high) & (excess.abs() < 0.5 * last)
-        x = torch.where(going, torch.where(good, newton, half), x)
-        last = torch.where(going, excess.abs(), last)
-    e = torch.exp(-torch.exp(x)[:, None] * gaps)
+        x, last = torch.where(good, newton, half), excess.abs()
+        found[left] = x
+    e = torch.exp(-torch.exp(found)[:, None] * gaps)
     p = torch.where(flat[:, None], 1 / k, e / e.sum(1, keepdim=True))
-    return p, torch.where(flat, 0.0, torch.exp(x) / unit)
+    return p, torch.where(flat, 0.0, torch.exp(found) / unit)
 
 
 def fit_fuzzy_sums(
@@ -128,15 +125,6 @@ def fit_fuzzy_sums(
         of_all = torch.full_like(of_all, mean_distance)
     whole = int(connectivity)
     share, target = connectivity - whole, float(np.log2(k + 1))
-    if has_kernels(D.device) and k <= MOST_LANES:
-        from .kernels import affinities as kernels
-
-        p, sigma = torch.empty_like(D), torch.empty(n, dtype=D.dtype, device=D.device)
-        rho, lanes = torch.empty_like(sigma), max(32, 1 << (k - 1).bit_length())
-        numbers = target, tolerance, least, share, connectivity
-        how = D.new_tensor(numbers), k, most, whole, lanes
-        kernels.fit_memberships[(n,)](D, p, sigma, rho, of_all, *how, **_options(lanes))
-        return p, sigma, rho
     rho = _connected_distances(D, whole, share, connectivity)
     mean = D.sum(1) / (k + 1)
     gap = (D - rho[:, None]).clamp_min(0)
@@ -155,15 +143,6 @@ def fit_fuzzy_sums(
     sigma = torch.maximum(sigma, least * torch.where(rho > 0, mean, of_all))
     sigma = torch.where(sigma > 0, sigma, 1.0)
     return torch.exp(-gap / sigma[:, None]), sigma, rho
-
-
-def _options(lanes: int) -> dict[str, Any]:
-    """Launch options: without fused products all threads get the same bits of a sum.
-
-    A thread that adds its own product unrounded to a rounded one of another has an ulp of its own,
-    and may leave the loop alone.
-    """
-    return {"num_warps": max(1, lanes // 128), "enable_fp_fusion": False}
 
 
 def _connected_distances(D: Tensor, whole: int, share: float, connectivity: float) -> Tensor:
