@@ -15,12 +15,7 @@ import numpy as np
 import pytest
 
 import lowd
-from lowd.cli.flags import (
-    METHOD_COMMANDS,
-    build_model,
-    get_class,
-    make_flags,
-)
+from lowd.cli.flags import METHOD_COMMANDS, build_model, make_flags
 from lowd.methods import find_class_name
 from lowd.parameters import parameters_of
 
@@ -65,7 +60,7 @@ def test_a_file_alone_gives_a_map(word, lowd_command):
 def test_every_field_is_a_flag_with_help():
     for name in METHOD_COMMANDS.values():
         made = {flag.name: flag for flag in make_flags(name)}
-        assert set(made) == set(parameters_of(get_class(name))) - OTHER_FLAGS
+        assert set(made) == set(parameters_of(getattr(lowd, name))) - OTHER_FLAGS
         for flag in made.values():
             assert not flag.help.startswith("Default"), (name, flag.name)
 

@@ -114,9 +114,8 @@ def _make_function(word: str, command: Command) -> Callable[..., None]:
 
 def _run_command(word: str, command: Command, arguments: Arguments) -> ExitCode:
     """Run a command; every error becomes a message and an exit code."""
-    from .background import BackgroundCall
+    from .background import BackgroundCall, kill_on_interrupt
     from .console import Console
-    from .interrupt import kill_on_interrupt
 
     method = METHOD_COMMANDS.get(word)
     typed = {"command": _Invocation.line, "method": method or arguments.get("method")}

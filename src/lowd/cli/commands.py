@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from ..reducer import Reducer
 
 LOW_CONFIDENCE = 0.05  # One in twenty rows with this confidence is mapped correctly.
-MAX_SHOWN_ENTRIES = 4  # Larger arrays are shown by `lowd info` by their shape.
 
 
 def transform(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
@@ -203,7 +202,7 @@ def _summarize(value: object) -> object:
     """Show small values as they are, large ones by their shape."""
     if isinstance(value, bool | int | float | str | np.generic | None):
         return value
-    if isinstance(value, np.ndarray) and value.size <= MAX_SHOWN_ENTRIES:
+    if isinstance(value, np.ndarray) and value.size <= 4:
         return value.tolist()
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     return f"{' × '.join(map(str, shape))} {dtype}" if shape else type(value).__name__

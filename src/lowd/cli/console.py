@@ -20,8 +20,6 @@ from .wording import Wording
 
 JSON: TypeAlias = "dict[str, JSON] | list[JSON] | str | int | float | bool | None"
 
-PIPED_TABLE_CHARACTERS = 100  # Width of a table that is not printed on a terminal.
-
 
 class Console:
     """Printed messages, warnings and results of one command."""
@@ -115,7 +113,7 @@ def to_json(value: object) -> JSON:
 
 
 def format_table(header: Sequence[str], rows: Iterable[Sequence[str]], expand: bool = True) -> str:
-    """Format rows as a text table as wide as the terminal."""
+    """Format rows as a text table as wide as the terminal, or of 100 characters."""
     from io import StringIO
 
     from rich import box, console
@@ -126,7 +124,7 @@ def format_table(header: Sequence[str], rows: Iterable[Sequence[str]], expand: b
         grid.add_column(name, no_wrap=number == 0, overflow="fold")
     for row in rows:
         grid.add_row(*(item.replace("[", r"\[") for item in row))
-    width = None if sys.stdout.isatty() else PIPED_TABLE_CHARACTERS
+    width = None if sys.stdout.isatty() else 100
     file = StringIO()
     console.Console(file=file, width=width, color_system=None).print(grid)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines() if line.strip())

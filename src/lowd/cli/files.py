@@ -9,12 +9,12 @@ import tempfile
 from pathlib import Path
 
 from ..errors import ParameterError
-from .interrupt import TEMPORARY_PREFIX
 from .options import Arguments, is_streamed
 
 STDOUT = "-"
+# Beginning of the names of hidden folders with unfinished files.
+TEMPORARY_PREFIX = f".lowd-{os.getpid()}-"
 NOTHING_WRITTEN = "stopped; nothing was written."
-STREAM_STOPPED = "stopped; complete files are kept, and the same command continues."
 
 
 def plan_outputs(arguments: Arguments, word: str, roles: tuple[str, ...]) -> Outputs:
@@ -24,7 +24,8 @@ def plan_outputs(arguments: Arguments, word: str, roles: tuple[str, ...]) -> Out
     standard input.
     """
     if is_streamed(arguments):  # writes into a folder that can be continued, with the model in it
-        return Outputs({}, bool(arguments.get("force")), STREAM_STOPPED)
+        stopped = "stopped; complete files are kept, and the same command continues."
+        return Outputs({}, bool(arguments.get("force")), stopped)
     paths = {role: arguments.get(role) for role in roles}
     if "output" in roles and paths["output"] is None:
         name = Path(arguments["data"]).name.partition(".")[0] or "map"

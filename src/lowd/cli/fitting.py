@@ -20,10 +20,10 @@ from ..io.features import MAX_EXTRA_COLUMNS
 from ..io.options import match_columns
 from ..io.preparation import Preparation, prepare
 from ..io.table import Column, Data, Table
-from ..methods import find_class_name
+from ..methods import COMMANDS, find_class_name
 from .console import Console
 from .files import STDOUT, Outputs
-from .flags import build_model, get_method_word
+from .flags import build_model
 from .options import DEFAULT_N_NEIGHBORS, FLAGS, Arguments, is_streamed
 from .reading import (
     check_steps,
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from ..reducer import Reducer
 
 
-# Tables of more columns hardly hold an outcome; their columns are alike.
-MAX_COLUMNS_OF_OUTCOME = 100
 MAX_CALIBRATED_ROWS = 5000  # For more rows a second fit would take noticeable time.
 
 
@@ -55,7 +53,7 @@ def fit(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
     if is_streamed(arguments):
         from .streaming import fit_blocks
 
-        word = get_method_word(arguments["method"])
+        word = COMMANDS[arguments["method"]]
         return fit_blocks(_add_steps(model, steps), arguments, console, word)
     _refuse_sample(arguments)
     table, X, preparation = _read_rows(arguments, console)
@@ -143,7 +141,8 @@ def _read_unasked(arguments: Arguments, console: Console) -> tuple[Table, Data, 
         console.note(str(error))
         table, X, preparation = _read_rows({**arguments, "gower": True}, console)
     width = len(table.columns)
-    is_named = table.columns != name_columns(width) and 1 < width <= MAX_COLUMNS_OF_OUTCOME
+    # Tables of more columns hardly hold an outcome; their columns are alike.
+    is_named = table.columns != name_columns(width) and 1 < width <= 100
     if table.labels is None and table.kind in ("rows", "table") and is_named:
         console.note(
             "No column was taken as the label: all of them count. If one is the class or an "
@@ -193,10 +192,13 @@ def _leave_out(
     dropped: list[int], kept: list[int], table: Table, X: Data, preparation: Preparation
 ) -> tuple[Table, Data, Preparation]:
     """Set columns aside: the first of them are written beside the embedding."""
-    names = preparation.columns
-    extra = {names[j]: _restore_integers(np.asarray(X[:, j])) for j in dropped[:MAX_EXTRA_COLUMNS]}
+    names, extra = preparation.columns, dict(table.extra)
+    for j in dropped[:MAX_EXTRA_COLUMNS]:
+        column = np.asarray(X[:, j])  # with identifiers and codes as whole as in the file
+        is_whole = np.isfinite(column).all() and (np.rint(column) == column).all()
+        extra[names[j]] = column.astype(np.int64) if is_whole else column
     columns, X = tuple(names[j] for j in kept), X[:, kept]
-    table = replace(table, X=X, columns=columns, extra={**table.extra, **extra})
+    table = replace(table, X=X, columns=columns, extra=extra)
     reading = {**preparation.reading, "columns": list(columns)}
     return table, X, replace(preparation, columns=columns, reading=reading)
 
@@ -281,8 +283,7 @@ def _embed(
         "files": dict(outputs.paths),
     }
     lines = [
-        f"{name} ({get_method_word(name)}): {n} rows of {d} columns in {k} dimensions, "
-        f"{seconds:.2g} s"
+        f"{name} ({COMMANDS[name]}): {n} rows of {d} columns in {k} dimensions, {seconds:.2g} s"
     ]
     if evaluation is not None:
         lines.append(str(evaluation))
@@ -337,12 +338,6 @@ def _calibrate(model: Reducer, X: Data, console: Console) -> None:
         return
     with contextlib.suppress(DataError, ParameterError, UnsupportedError):  # too few rows
         model.calibrate_confidence(X)
-
-
-def _restore_integers(column: Column) -> Column:
-    """Turn whole numbers back into the integers that identifiers and codes were in the file."""
-    whole = np.isfinite(column).all() and bool((np.rint(column) == column).all())
-    return column.astype(np.int64) if whole else column
 
 
 def _draw(model: Reducer, Y: NDArray[np.floating], table: Table) -> Axes | Panels:

@@ -17,15 +17,6 @@ from .options import FLAGS, Arguments
 if TYPE_CHECKING:
     from ..reducer import Reducer
 
-# Flags that `lowd.io.read` takes unchanged.
-_PASSED_ON = (
-    *("columns", "drop", "label", "id", "vector", "format"),
-    *("missing", "every", "delimiter", "encoding", "header", "distances", "array"),
-)
-# Most classes that are whole numbers; a plot shows fewer as classes rather than values.
-MAX_LABEL_CLASSES = 20
-_METRIC_OF_CONTENT = {"distances": "precomputed", "strings": "precomputed", "table": "gower"}
-
 
 def read(arguments: Arguments, console: Console, path: str | None = None, **more: Any) -> Table:
     """Read a file (see `lowd.io.read`) and print its notes."""
@@ -44,21 +35,20 @@ def read(arguments: Arguments, console: Console, path: str | None = None, **more
 
 def get_read_options(arguments: Arguments) -> Arguments:
     """The typed keywords of `lowd.io.read`."""
-    options = {name: arguments.get(name) for name in _PASSED_ON}
+    unchanged = (
+        *("columns", "drop", "label", "id", "vector", "format"),
+        *("missing", "every", "delimiter", "encoding", "header", "distances", "array"),
+    )
+    options = {name: arguments.get(name) for name in unchanged}
     switches = ("encode", "gower", "dates")
     options |= {name: arguments.get(name) or None for name in switches}
-    options["size"] = _parse_size(arguments.get("size"))
+    if (size := arguments.get("size")) is not None:
+        try:
+            width, height = (int(part) for part in size.lower().split("x"))
+        except ValueError:
+            raise ParameterError(f"--size {size!r}: expected WIDTHxHEIGHT, as 64x64.") from None
+        options["size"] = width, height
     return {name: value for name, value in options.items() if value is not None}
-
-
-def _parse_size(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    try:
-        width, height = (int(part) for part in text.lower().split("x"))
-    except ValueError:
-        raise ParameterError(f"--size {text!r}: expected WIDTHxHEIGHT, as 64x64.") from None
-    return width, height
 
 
 def get_steps(arguments: Arguments) -> Arguments:
@@ -69,16 +59,10 @@ def get_steps(arguments: Arguments) -> Arguments:
     typed |= {"impute": "mean" if arguments.get("missing") == "mean" else None}
     steps = {step: value for step, value in typed.items() if value is not None}
     if (count := arguments.get("pca")) is not None:
-        steps["pca"] = _parse_components(count)
+        if count.lower() != "none" and not (count.isdecimal() and int(count)):
+            raise ParameterError(f"--pca {count}: expected a number of components, or none.")
+        steps["pca"] = None if count.lower() == "none" else int(count)
     return steps
-
-
-def _parse_components(text: str) -> int | None:
-    if text.lower() == "none":
-        return None
-    if not text.isdecimal() or not int(text):
-        raise ParameterError(f"--pca {text}: expected a number of components, or none.")
-    return int(text)
 
 
 def apply_typed_steps(table: Table, arguments: Arguments) -> Data:
@@ -117,7 +101,8 @@ def set_metric(model: Reducer, table: Table) -> Reducer:
 
 def choose_metric(table: Table) -> str:
     """The metric that a kind of file needs."""
-    return _METRIC_OF_CONTENT.get(table.kind, "euclidean")
+    kinds = {"distances": "precomputed", "strings": "precomputed", "table": "gower"}
+    return kinds.get(table.kind, "euclidean")
 
 
 def get_classes(table: Table) -> Column | None:
@@ -126,8 +111,9 @@ def get_classes(table: Table) -> Column | None:
 
     if table.labels is None:
         return None
-    labels = np.asarray(table.labels)
-    return None if is_continuous(labels, MAX_LABEL_CLASSES, table.label_name) else table.labels
+    # Up to 20 whole numbers are classes; a plot shows fewer as classes rather than values.
+    is_value = is_continuous(np.asarray(table.labels), 20, table.label_name)
+    return None if is_value else table.labels
 
 
 def match_rows(table: Table, embedding: Table) -> NDArray[np.intp] | slice:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 def fit_blocks(model: Reducer, arguments: Arguments, console: Console, word: str) -> Result:
     """Fit a model to the blocks of a source, and write the embedding of each."""
-    m = _sample_size(arguments)
+    typed = arguments.get("sample")
+    m = 5000 if typed is None else int(typed)  # rows that a method learns from; 0 is all
     X = _open(arguments, partial(_plan_fit, model, m, bool(arguments["evaluate"])))
     X.sample_size = None if model.adds_rows_up else m or None
     params = {n: v for n, v in model.get_params(deep=False).items() if n != "verbose"}
@@ -66,12 +67,6 @@ def transform_blocks(arguments: Arguments) -> Result:
     with connect(arguments.get("cluster")):
         n_written = dataset.write(X, model, bool(arguments.get("confidence")))
     return _summarize(model, X, dataset, n_written, time.perf_counter() - start, None)
-
-
-def _sample_size(arguments: Arguments) -> int:
-    """How many rows a method learns from at most; 0 is all of them."""
-    m = arguments.get("sample")
-    return 5000 if m is None else int(m)
 
 
 def _plan_fit(

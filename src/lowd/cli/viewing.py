@@ -47,9 +47,6 @@ DEMO_VIEWS = {
     "eigenfaces": ("olivetti_faces", ("PCA", "TSNE")),
     "words": ("glove", ("PCA", "TSNE")),
 }
-MAX_COORDINATE_COLUMNS = 3  # A table with at most this many columns of numbers is an embedding.
-SWISS_ROLL_ROWS = 1500
-FIRST_METHODS = ("PCA",)  # more methods can be run in the page
 _STEMS = {name.lower() for name in METHODS} | {"umap", "dim", "component"}
 
 
@@ -133,7 +130,7 @@ def find_coordinates(table: Table, named: str | None) -> dict[str, list[int]]:
     lower = [name.lower() for name in columns]
     if {"x", "y"} <= set(lower):
         return {"embedding": [lower.index(name) for name in "xyz" if name in lower]}
-    if table.kind == "rows" and 0 < len(columns) <= MAX_COORDINATE_COLUMNS:
+    if table.kind == "rows" and 0 < len(columns) <= 3:
         return {"embedding": list(range(len(columns)))}
     return {}
 
@@ -202,7 +199,7 @@ def embed_table(
     table: Table, arguments: Arguments, console: Console, reading: Arguments
 ) -> Session:
     """Fit methods to data, one panel each."""
-    words = arguments["methods"].split(",") if arguments["methods"] else FIRST_METHODS
+    words = (arguments["methods"] or "pca").split(",")  # more can be run in the page
     names = [find_class_name(word.strip()) for word in words]
     steps = {name: value for name, value in get_steps(arguments).items() if value}
     X, preparation = prepare(table, reading)
@@ -299,11 +296,7 @@ def view_demo(name: str, folder: str | None) -> Session:
     from .. import datasets
 
     source, methods = DEMO_VIEWS[name]
-    data = (
-        datasets.swiss_roll(SWISS_ROLL_ROWS)
-        if source == "swiss_roll"
-        else datasets.load(source, folder)
-    )
+    data = datasets.swiss_roll(1500) if source == "swiss_roll" else datasets.load(source, folder)
     table = _to_table(data)
     models = [build_model(method, {}) for method in methods]
     preparation = Preparation("rows", table.columns)
@@ -318,7 +311,9 @@ def _to_table(data: Dataset) -> Table:
     if shape is None and data.name == "isomap_faces":
         shape = np.array([32, 32])
     if shape is not None:
-        images = _scale_images(X.reshape(n, *map(int, shape)))
+        low, high = X.min(), X.max()
+        gray = np.asarray((X - low) * (255 / (high - low)), np.uint8)
+        images = gray.reshape(n, *map(int, shape))
     extra: dict[str, Column] = {}
     if data.color is not None:
         extra["color"] = np.asarray(data.color)
@@ -332,8 +327,3 @@ def _to_table(data: Dataset) -> Table:
         thumbnails=images,
         source=data.name,
     )
-
-
-def _scale_images(images: NDArray[np.float64]) -> NDArray[np.uint8]:
-    low, high = images.min(), images.max()
-    return np.asarray((images - low) * (255 / (high - low)), np.uint8)

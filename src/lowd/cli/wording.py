@@ -29,7 +29,7 @@ OTHER_REMEDIES = {
     ),
 } | {f"lowd.{name}": f"lowd {name}" for name in ("diagnose", "dimension", "evaluate", "compare")}
 FUNCTIONS = ("read", "write", "Pipeline")  # their parameters are flags of several commands
-OPENING, CLOSING = "(`", ".,;:)`"  # what surrounds Python in a sentence
+CLOSING = ".,;:)`"  # what follows Python in a sentence
 
 
 class Wording:
@@ -78,7 +78,7 @@ class Wording:
 
     def _read(self, words: list[str]) -> tuple[str, int]:
         """The text of the next words, as many as belong together."""
-        core = words[0].lstrip(OPENING)
+        core = words[0].lstrip("(`")
         before, name = words[0].removesuffix(core), core.replace("(", "=").partition("=")[0]
         bare = core.rstrip(CLOSING)
         is_call = core.startswith(f"{name}(") and (name in METHODS or name in FUNCTIONS)
