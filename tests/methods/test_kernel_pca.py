@@ -55,11 +55,6 @@ def test_square_polynomial_of_four_numbers():
 
 
 def test_each_kernel_of_two_points():
-    from lowd.relations.kernels import kernel_of
-
-    from lowd.backends import resolve
-    from lowd.input.validation import Data
-
     a, b = np.array([[1.0, 2.0]]), np.array([[2.0, 0.0]])
     for kernel, expected in {
         "linear": 2,
@@ -69,10 +64,10 @@ def test_each_kernel_of_two_points():
         "cosine": 0.447214,
         "laplacian": 0.223130,
     }.items():
-        relation = kernel_of(
-            Data(b, b.dtype), kernel, gamma=0.5, degree=3.0, coef0=1.0, params=None
-        )
-        assert relation.toward(a, resolve("auto", 1))[0, 0] == pytest.approx(expected, abs=5e-7)
+        model = lowd.KernelPCA(kernel=kernel, gamma=0.5, degree=3, coef0=1.0)
+        model.gamma_ = 0.5
+        space = model._choose_kernel(b, "rbf")
+        assert model._values(space, a)[0, 0] == pytest.approx(expected, abs=5e-7)
 
 
 @pytest.mark.parametrize(

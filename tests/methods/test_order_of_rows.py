@@ -161,10 +161,8 @@ def confidences(model, Q):
     [lowd.TSNE(max_iter=30), lowd.KernelPCA(2, kernel="rbf", n_landmarks=40)],
     ids=["TSNE", "KernelPCA"],
 )
-def test_the_sample_behind_confidence_is_drawn_by_content(model):
-    """Of 1300 rows 512 are kept."""
+def test_confidence_does_not_depend_on_the_order_of_rows(model):
     a, b = both(model, MANY, MANY[MANY_ORDER])
-    assert set(MANY_ORDER[b.support_.numbers]) == set(a.support_.numbers)
     close(confidences(b, NEW), confidences(a, NEW))
 
 
