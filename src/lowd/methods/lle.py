@@ -323,7 +323,7 @@ class LocallyLinearEmbedding(LocallyLinear):
         The rows that were fitted, if not all were.
     n_samples_, n_features_in_ : int
         Numbers of rows and columns of the training data.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of a data frame.
 
     References
@@ -430,7 +430,7 @@ class ModifiedLLE(LocallyLinear):
         The rows that were fitted, if not all were.
     n_samples_, n_features_in_ : int
         Numbers of rows and columns of the training data.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of a data frame.
 
     References
@@ -533,7 +533,7 @@ class HessianLLE(LocallyLinear):
         The rows that were fitted, if not all were.
     n_samples_, n_features_in_ : int
         Numbers of rows and columns of the training data.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of a data frame.
 
     References
@@ -641,7 +641,7 @@ class LTSA(LocallyLinear):
         The rows that were fitted, if not all were.
     n_samples_, n_features_in_ : int
         Numbers of rows and columns of the training data.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of a data frame.
 
     References
