@@ -121,7 +121,7 @@ def test_what_is_not_finite_is_named_by_row_and_column(case):
             with pytest.raises(DataError, match="row 17, column 5") as refusal:
                 call(given)
             assert name in str(refusal.value)
-        assert not hasattr(model, "map_")
+        assert not hasattr(model, "n_components_")
 
 
 @each([case for case in FIRST if invertible(case)])

@@ -242,7 +242,7 @@ def test_a_callback_can_stop(work):
     recorder = Recorder(stop_at=1)
     with pytest.raises(Cancelled, match=type(model).__name__):
         fit(model.set_callbacks(recorder), X)
-    assert not hasattr(model, "map_")
+    assert not hasattr(model, "n_components_")
     assert recorder.events[-1][0] == "teardown"
     assert issubclass(Cancelled, lowd.errors.LowdError)
 
@@ -260,7 +260,7 @@ def test_scikit_learns_progress_bar(capfd):
     case = BY_NAME["MDS-words"]
     model = case.model().set_callbacks(callback.ProgressBar())
     fit(model, case.data()[0])
-    assert hasattr(model, "map_")
+    assert hasattr(model, "n_components_")
     assert "ClassicalMDS" in "".join(capfd.readouterr())
 
 
