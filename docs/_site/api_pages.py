@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 # What scikit-learn adds to every estimator for its metadata routing, and what a method declares.
-LEFT_OUT = ("set_fit_request", "set_transform_request", "memory_plan")
+LEFT_OUT = ("set_fit_request", "set_transform_request", "allows_missing", "adds_rows_up")
 # |x| is a norm and px* a pattern in docstrings, but substitutions and emphasis to Sphinx.
 MARKUP = re.compile(r"(`[^`]*`)|(?<!^)([|*])")
 
