@@ -48,7 +48,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     ),
     "how-it-works/graphs": ("connected components", "bridges", "short circuits", "duplicates"),
     "how-it-works/forces": ("forces", "repulsive forces", "Barnes–Hut", "particle mesh"),
-    "how-it-works/backends": ("backend", "native", "reference backend"),
+    "how-it-works/backends": ("backend", "native", "overridable function"),
     "how-it-works/gpu": ("GPU", "CUDA", "torch"),
     "how-it-works/determinism": ("random seed", "reproducibility", "threads"),
     "how-it-works/distances": ("metric", "Gower's distance", "precomputed distances"),
