@@ -153,9 +153,13 @@ class Sample:
         return space_of(self.items, self.metric, self.metric_params)
 
     def find_neighbors(self, k: int) -> NeighborGraph:
-        """The k nearest other rows of each."""
-        near = self.space.nearest(k)
-        return NeighborGraph(*near.table, near.recall)
+        """The k nearest other rows of each; a search for more of them serves for fewer, too."""
+        found: NeighborGraph | None = vars(self).get("_found")
+        if found is None or found.n_neighbors < k:
+            near = self.space.nearest(k)
+            found = vars(self)["_found"] = NeighborGraph(*near.table, near.recall)
+        indices, distances = (np.ascontiguousarray(part[:, :k]) for part in found)
+        return NeighborGraph(indices, distances, found.recall)
 
     def take(self, rows: NDArray[np.int64]) -> Sample:
         if self.metric == "precomputed":
