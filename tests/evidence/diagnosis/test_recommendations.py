@@ -146,7 +146,7 @@ def test_estimated_seconds_are_those_that_were_measured(method, rows, seconds):
 
 
 def test_what_does_not_fit_is_named(monkeypatch):
-    monkeypatch.setattr("lowd.backend.free_memory", lambda: 2**20)
+    monkeypatch.setattr("lowd.backend.free_memory", lambda: 2**16)
     found = lowd.diagnose(CLOUD)
     (cost,) = found.about("cost")
     assert cost.severity == "notice"
