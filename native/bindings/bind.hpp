@@ -4,27 +4,29 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
 
+#include "base/matrix.hpp"
+#include "base/threads.hpp"
+
 #if defined(__GLIBCXX__)
 #include <cxxabi.h>
 #endif
-
-#include "lowd/matrix.hpp"
-#include "lowd/threads.hpp"
-
 namespace nb = nanobind;
 
 namespace lowd::python {
 
+// From NumPy arrays to views, and from a Python callable to a monitor.
 template <class T>
 using Array2 = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
 template <class T>
@@ -174,20 +176,34 @@ private:
     m.def(name, &function<float>, __VA_ARGS__); \
     m.def(name, &function<double>, __VA_ARGS__)
 
-void bind_checks(nb::module_& m);
-void bind_moments(nb::module_& m);
+void bind_embedding(nb::module_& m);
+void bind_graph(nb::module_& m);
 void bind_linear(nb::module_& m);
-void bind_pairwise(nb::module_& m);
-void bind_sketch(nb::module_& m);
-void bind_shortest_paths(nb::module_& m);
-void bind_sparse(nb::module_& m);
-void bind_alignment(nb::module_& m);
 void bind_neighbors(nb::module_& m);
-void bind_ranks(nb::module_& m);
 void bind_stress(nb::module_& m);
-void bind_probabilities(nb::module_& m);
-void bind_descent(nb::module_& m);
-void bind_new_points(nb::module_& m);
-void bind_layout(nb::module_& m);
+
+// Lists of indices in CSR form, from two NumPy arrays.
+using Indptr = Array1<const int64_t>;
+using Indices = Array1<const int32_t>;
+
+inline constexpr const char* PER_INDEX = "there must be one entry per index";
+
+inline std::span<const int64_t> indptr_of(const Indptr& indptr, int64_t total) {
+    const std::span found(view(indptr, int64_t(indptr.shape(0)), ""), indptr.shape(0));
+    require(!found.empty() && found.front() == 0 && found.back() == total &&
+                std::ranges::is_sorted(found),
+            "indptr must rise from 0 to the number of indices");
+    return found;
+}
+
+// All indices must be below `bound`.
+inline Ragged ragged_of(const Indptr& indptr, const Indices& indices, int64_t bound) {
+    require_numbered(bound, "points");
+    const auto total = int64_t(indices.shape(0));
+    const Ragged found{indptr_of(indptr, total), {view(indices, total, ""), indices.shape(0)}};
+    require(std::ranges::all_of(found.indices, [&](int64_t i) { return 0 <= i && i < bound; }),
+            "indices must be row indices");
+    return found;
+}
 
 }  // namespace lowd::python

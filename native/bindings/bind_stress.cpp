@@ -3,9 +3,8 @@
 
 #include <cstdint>
 
-#include "bind.hpp"
-#include "lowd/monotone_regression.hpp"
-#include "lowd/stress.hpp"
+#include "bindings/bind.hpp"
+#include "stress/stress.hpp"
 
 namespace lowd::python {
 

@@ -10,7 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "lowd/lowd.hpp"
+#include "base/levels.hpp"
+#include "embedding/affinities.hpp"
+#include "embedding/descent.hpp"
+#include "embedding/layout.hpp"
+#include "graph/graph.hpp"
+#include "linear/linear.hpp"
+#include "neighbors/neighbors.hpp"
+#include "ranks/ranks.hpp"
+#include "stress/stress.hpp"
 
 namespace lowd::test {
 

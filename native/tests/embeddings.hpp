@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "check.hpp"
-#include "lowd/descent.hpp"
+#include "embedding/descent.hpp"
 
 namespace lowd::test {
 

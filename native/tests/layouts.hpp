@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "embeddings.hpp"
-#include "lowd/layout.hpp"
+#include "embedding/layout.hpp"
 
 namespace lowd::test {
 

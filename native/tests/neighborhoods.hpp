@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "check.hpp"
-#include "lowd/ragged.hpp"
+#include "base/matrix.hpp"
 
 namespace lowd::test {
 

@@ -1,4 +1,4 @@
-#include "lowd/alignment.hpp"
+#include "graph/graph.hpp"
 
 #include <algorithm>
 

@@ -1,9 +1,8 @@
 // Grids convolved by Fourier transforms of every size.
-#include "../kernels/convolver.hpp"
+#include "embedding/particle_mesh.hpp"
 
 #include <array>
 
-#include "../kernels/particle_mesh.hpp"
 #include "check.hpp"
 
 using namespace lowd;

@@ -1,8 +1,7 @@
 // Fuzzy memberships, and their union.
-#include "lowd/memberships.hpp"
+#include "embedding/affinities.hpp"
 
 #include "embeddings.hpp"
-#include "lowd/symmetrize.hpp"
 
 using namespace lowd;
 using namespace lowd::test;

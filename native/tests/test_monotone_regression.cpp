@@ -1,4 +1,4 @@
-#include "lowd/monotone_regression.hpp"
+#include "stress/stress.hpp"
 
 #include <algorithm>
 #include <functional>

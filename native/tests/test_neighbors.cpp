@@ -1,4 +1,4 @@
-#include "lowd/neighbors.hpp"
+#include "neighbors/neighbors.hpp"
 
 #include <algorithm>
 #include <functional>

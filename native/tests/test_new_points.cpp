@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "embeddings.hpp"
-#include "lowd/new_points.hpp"
+#include "embedding/descent.hpp"
 
 using namespace lowd;
 using namespace lowd::test;

@@ -1,6 +1,5 @@
 // Probabilities of pairs, and the terms of the KL divergence.
-#include "lowd/probabilities.hpp"
-#include "lowd/symmetrize.hpp"
+#include "embedding/affinities.hpp"
 
 #include "embeddings.hpp"
 

@@ -1,4 +1,4 @@
-#include "lowd/ranks.hpp"
+#include "ranks/ranks.hpp"
 
 #include <algorithm>
 

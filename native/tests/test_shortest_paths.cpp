@@ -1,4 +1,4 @@
-#include "lowd/shortest_paths.hpp"
+#include "graph/graph.hpp"
 
 #include <algorithm>
 

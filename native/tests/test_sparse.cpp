@@ -1,4 +1,4 @@
-#include "lowd/sparse.hpp"
+#include "linear/linear.hpp"
 
 #include "check.hpp"
 

@@ -1,4 +1,4 @@
-#include "lowd/stress.hpp"
+#include "stress/stress.hpp"
 
 #include "check.hpp"
 

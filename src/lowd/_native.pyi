@@ -7,7 +7,7 @@ not change the bits of a result. ``poll(done, total)`` is called from the callin
 """
 
 from collections.abc import Callable, Sequence
-from typing import Generic, Literal, TypeAlias, TypedDict, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,29 +35,11 @@ Measure: TypeAlias = Literal[
     "jaccard",
 ]
 
-class Symmetry(TypedDict):
-    """Positions are (row, column). All else is void unless ``nonfinite_at`` is (-1, -1)."""
-
-    asymmetry: float
-    asymmetry_at: tuple[int, int]
-    largest: float
-    smallest: float
-    smallest_at: tuple[int, int]
-    diagonal: float
-    diagonal_at: int
-    nonfinite_at: tuple[int, int]
-
 def cpu_level() -> str:
     """The level in use; the environment's ``LOWD_CPU_LEVEL`` may name another supported one."""
 
 def cpu_levels() -> list[str]:
     """The supported levels, lowest first."""
-
-def find_nonfinite(X: NDArray[T], threads: int) -> tuple[int, int]:
-    """Position of the first entry (row by row) that is not finite, or (-1, -1)."""
-
-def symmetry(A: NDArray[T], threads: int, poll: Poll = None) -> Symmetry:
-    """max |a_ij - a_ji|, max |a_ij|, min a_ij, max |a_ii|, with their positions."""
 
 def column_sums(
     X: NDArray[T],

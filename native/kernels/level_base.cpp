@@ -1,2 +1,0 @@
-#define LOWD_LEVEL base
-#include "level.inl"

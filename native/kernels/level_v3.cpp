@@ -1,2 +1,0 @@
-#define LOWD_LEVEL v3
-#include "level.inl"

@@ -1,2 +1,0 @@
-#define LOWD_LEVEL v4
-#include "level.inl"

@@ -1,0 +1,149 @@
+// Tables of the kernels of this folder; see the files *.inl.
+#pragma once
+
+#include <cstdint>
+
+#include "linear/linear.hpp"
+
+namespace lowd {
+
+// The shift that is subtracted from a row.
+
+// A float32 shift comes in two parts, high = float32(shift) and low = shift - high: (x - high) is
+// exact where it matters (x near a large shift), so (x - high) - low is the true difference,
+// rounded once more. That makes corrections after the sums needless. Both parts are padded with
+// zeros to a whole panel.
+template <class T>
+struct Shift {
+    const T *high, *low;
+};
+
+// Table of kernels of column sums and scatter matrices; see moments.inl.
+template <class T>
+struct MomentKernels {
+    // sums[j] += sum_i w_i x_ij (weights may be null); returns the largest |x_ij|. hashes[i] =
+    // sum_j multipliers_j mix(x_ij), unless multipliers, of which there are whole panels, are null.
+    T (*column_sums)(const T* x, int64_t stride, int64_t rows, int64_t cols, const double* weights,
+                     double* sums, const uint64_t* multipliers, uint64_t* hashes);
+    // Panels of columns: panel p, row i, lane l = (x_i,pP+l - shift) factor_i.
+    void (*pack_columns)(const T* x, int64_t stride, int64_t rows, int64_t cols, Shift<T> shift,
+                         const T* factor, T* panels, int64_t panel_stride);
+    // c (PANEL x PANEL) += a^T b over packed rows; of a diagonal tile only the upper triangle is
+    // promised.
+    void (*scatter_tile)(const T* a, const T* b, int rows, int lanes_a, int lanes_b, bool diagonal,
+                         double* c);
+    // sums (groups, GROUP, ld) += Xc^T W Xc V for a block of rows; v is (groups, ld / LINE, GROUP,
+    // LINE); returns sum_i w_i |xc_i|^2. shift.low is multiplied by scale. scratch: rows * (ld +
+    // groups * GROUP) of T; z: rows * (groups * GROUP + 1).
+    double (*scatter_matmul)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
+                             T scale, const double* weights, const T* v, int groups, int64_t ld,
+                             T* scratch, double* z, double* sums);
+};
+
+// Table of kernels of matrix products; see products.inl and shortest_paths.inl.
+
+// Columns that products with few columns treat together, and rows of X in one block of `project`
+// and `scatter_matmul`.
+inline constexpr int GROUP = 8, PROJECT_ROWS = 64;
+// A tile of `geodesic_products`, which stays in L2.
+inline constexpr int HALF_ROWS = 32, HALF_COLUMNS = 512;
+// Columns of the tail of `project`: whole groups, and a last one for the few that remain.
+static constexpr int last_width(int columns) {
+    return columns % GROUP == 0 ? 0 : columns % GROUP <= 2 ? 2 : columns % GROUP <= 4 ? 4 : GROUP;
+}
+
+template <class T>
+struct LinearKernels {
+    // How many of k columns `project` reads from `tail` instead of from panels.
+    int (*tail_columns)(int64_t k);
+    // out = (x - shift) W + bias for at most PROJECT_ROWS rows; panels (p, cols, PANEL), or null to
+    // read W itself; tail (groups, ld / LINE, GROUP, LINE) and last (ld / LINE, last_width, LINE).
+    // scratch: project_scratch(panelled columns).
+    void (*project)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
+                    const T* panels, const T* w, int64_t w_stride, int64_t panelled, const T* tail,
+                    const T* last, int tail_columns, int64_t ld, const double* bias, T* scratch,
+                    T* out, int64_t out_stride);
+    int64_t (*project_scratch)(int64_t panelled);
+    // z (groups, rows, GROUP) = A V or (-1/2 A o A) V; v (groups, ld / LINE, GROUP, LINE).
+    void (*matmul)(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v,
+                   int groups, int64_t ld, double* z);
+
+    // The share of at most HALF_ROWS rows of a stored half in geodesic_products; columns count from
+    // their first row. v as above, own (groups, rows, GROUP): V at these rows; z (groups, rows,
+    // GROUP) = the products of the rows; sums (groups, GROUP, span) += those of the columns.
+    // scratch: HALF_ROWS * HALF_COLUMNS.
+    void (*geodesic_products)(const T* a, int64_t stride, int rows, int64_t size, const T* v,
+                              int groups, int64_t ld, const T* own, T* scratch, double* z,
+                              double* sums, int64_t span);
+};
+
+// Table of kernels of sparse float64 matrices; see products.inl and local_fits.inl.
+
+// Row r is number `slot` among the members of a patch.
+struct Membership {
+    int32_t patch, slot;
+};
+
+// The alignment matrix: a sum over patches of counts (identity I - or + sum_l f_l f_l'), each on
+// its members; see `alignment_matrix`.
+struct PatchSum {
+    const int64_t* indptr;  // the members of patch i begin at members[indptr[i]]
+    const int32_t* members;
+    // The memberships of row r begin at memberships[membership_indptr[r]].
+    const int64_t* membership_indptr;
+    const Membership* memberships;
+    const int64_t* offsets;  // positions of each patch's first factor; factors are padded vectors
+    const double *factors, *counts;
+    int added;  // this many factors are added, the others are subtracted
+    double identity;  // factor of the identity
+    int excluded;  // this many last members have no part in the identity
+};
+
+struct SparseKernels {
+    // Rows first .. last of out = a A V + b V + c U.
+    void (*matmul32)(const int32_t* indptr, const int32_t* columns, const double* values,
+                     int64_t first, int64_t last, const double* v, int64_t width, double a,
+                     double b, const double* u, double c, double* out);
+    void (*matmul64)(const int64_t* indptr, const int64_t* columns, const double* values,
+                     int64_t first, int64_t last, const double* v, int64_t width, double a,
+                     double b, const double* u, double c, double* out);
+    // Rows first .. last of the sum over patches. line: one entry per member of the largest patch,
+    // padded; sum: one per row, zero.
+    void (*assemble)(const PatchSum& patches, int64_t first, int64_t last, const int64_t* indptr,
+                     const int32_t* columns, double* values, double* line, double* sum);
+};
+
+// Table of kernels of pairwise distances and similarities; see pairwise.inl.
+template <class T>
+struct PairwiseKernels {
+    // A panel of at most PANEL rows: panel[k PANEL + lane]; truth: 0 or 1 instead of the value.
+    // norms: squares in float64.
+    void (*pack_rows)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
+                      bool truth, T* panel, double* norms);
+    // tile (PANEL x PANEL) = the sums over features of the terms of a measure.
+    void (*pair_tile)(Measure measure, double power, const T* a, const T* b, int64_t cols,
+                      double* tile);
+    // Dot products to squared distances; true if some entry lost digits: it is not above max(2^-7
+    // (na + nb), floor), or the product overflowed.
+    bool (*squares)(double* tile, const double* na, const double* nb, double floor);
+    // |q - x|^2 from the differences, in float64.
+    double (*squared_distance)(const T* q, const T* x, int64_t cols);
+    void (*pair_finish)(Measure measure, const double* params, const double* tile, const double* na,
+                        const double* nb, int64_t cols, T* out);
+    void (*transpose_tile)(const T* tile, T* transposed);
+};
+
+// Table of kernels of fast random projections; see sketch.inl.
+template <class T>
+struct SketchKernels {
+    void (*hadamard)(const T* x, int64_t stride, int rows, int64_t cols, const T* signs,
+                     const int64_t* picks, int64_t k, int64_t padded, T scale, T* scratch, T* out,
+                     int64_t out_stride);
+    // At most sparse_rows rows; scratch: (cols + 64) * sparse_rows.
+    void (*sparse_project)(const T* x, int64_t stride, int rows, int64_t cols,
+                           const int64_t* indptr, const int32_t* indices, const T* values,
+                           int64_t k, T* scratch, T* out, int64_t out_stride);
+    int sparse_rows;
+};
+
+}  // namespace lowd
