@@ -315,7 +315,9 @@ def draw_cores(cores: list[dict[str, str]]) -> Any:
     seconds = speed_by_threads(cores)
     for place, (name, times) in enumerate(seconds.items()):
         threads = sorted(times)
-        axes.plot(threads, [times[1] / times[count] for count in threads], "o-" if place < 10 else "s--", label=name)
+        gains = [times[1] / times[count] for count in threads]
+        style = "o-" if place < 10 else "s--"  # Colors repeat after ten.
+        axes.plot(threads, gains, style, label=name)
     ticks = sorted({count for times in seconds.values() for count in times})
     axes.plot(ticks, ticks, ":", color=OTHER, label="ideal")
     axes.set(xscale="log", yscale="log", xlabel="threads", ylabel="times as fast as with one")
