@@ -125,7 +125,7 @@ def hadamard() -> Any:
     steps = [
         ("a row", np.arange(64), row[0], GRAY),
         ("signs flipped, mixed", np.arange(64), whole.transform(row)[0], TEAL),
-        ("16 entries kept, scaled", model.map_.rows, model.transform(row)[0], INDIGO),
+        ("16 entries kept, scaled", model._rows, model.transform(row)[0], INDIGO),
     ]
     figure, three = panels(3, 2.4, sharey=True)
     for axes, (title, index, value, color) in zip(three, steps, strict=True):
