@@ -32,7 +32,6 @@ def _calls(X, rng):
         yield "sparse project", kernels.sparse_project(X, C, **how)
         yield "hadamard", kernels.hadamard(X, signs, rows, padded, 1.0, **how)
         A = X[:1100]
-        yield "symmetry", np.array(_native.symmetry(A @ A.T, threads)["asymmetry"])
         for measure in MEASURES:
             given = X[:500], X[:700], measure, PARAMS.get(measure, ())
             yield measure, kernels.pairwise(*given, **how)

@@ -40,43 +40,9 @@ def test_column_sums(shape, kind, rng):
         near(mean, np.average(X.astype(np.float64), axis=0, weights=weights), np.float64)
 
 
-@typed
-@pytest.mark.parametrize(
-    ("bad", "entry"), [(np.nan, (0, 0)), (np.inf, (40, 17)), (-np.inf, (99, 32))]
-)
-def test_the_first_bad_entry_is_found(kind, bad, entry):
-    X = data(100, 33, kind)
-    assert _native.find_nonfinite(X, 2) == (-1, -1)
-    X[entry] = X[99, 32] = bad
-    assert _native.find_nonfinite(X, 2) == entry
-
-
 def test_numbers_whose_sum_overflows_are_finite():
     X = np.full((10, 2), 1e308)
     assert kernels.column_means(X)[1] == 1e308
-    assert _native.find_nonfinite(X, 1) == (-1, -1)
-
-
-@pytest.mark.parametrize(
-    ("n", "kind"),
-    [*((n, np.float64) for n in (1, 2, 33, 130, 259)), (33, np.float32), (259, np.float32)],
-)
-def test_symmetry(kind, n, rng):
-    A = rng.normal(size=(n, n)).astype(kind)
-    found, gap = _native.symmetry(A, 2), np.abs(A - A.T)
-    exact = {"rel": 4 * EPS[kind]}
-    assert found["asymmetry"] == pytest.approx(gap.max(), **exact)
-    assert gap[found["asymmetry_at"]] == gap.max()
-    assert found["largest"] == pytest.approx(np.abs(A).max(), **exact)
-    assert found["smallest"] == pytest.approx(A.min(), **exact)
-    assert A[found["smallest_at"]] == A.min()
-    assert found["diagonal"] == pytest.approx(np.abs(np.diagonal(A)).max(), **exact)
-    assert found["diagonal_at"] == np.abs(np.diagonal(A)).argmax()
-    assert found["nonfinite_at"] == (-1, -1)
-    even = (A + A.T) / 2
-    assert _native.symmetry(even, 2)["asymmetry"] == 0
-    A[n // 2, n // 3] = np.nan
-    assert _native.symmetry(A, 2)["nonfinite_at"] == (n // 2, n // 3)
 
 
 @shaped_and_typed
