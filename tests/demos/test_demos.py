@@ -57,7 +57,7 @@ MARKS = {
     "eigenfaces": ["weight of a pixel", "negative", "positive"],
     "genes-geography": [
         "R² of latitude 0.71, of longitude 0.61",
-        "no map",
+        "not a map",
         "a person, by two components",
         "where the population lives",
         "from there to the mean of its people",
@@ -183,7 +183,7 @@ def genes_are_those_of_a_plain_decomposition(demo):
     latitude = LinearRegression().fit(Y, people.truth[:, 0]).score(Y, people.truth[:, 0])
     assert number(demo, "divided by √2p(1-p): R² of latitude") == pytest.approx(latitude, abs=1e-3)
     assert number(demo, "mean of a population to its home, median, km") == pytest.approx(646, abs=2)
-    assert "no map" in demo.look
+    assert "not a map" in demo.look
 
 
 OWN = {
