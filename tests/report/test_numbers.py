@@ -13,7 +13,7 @@ from lowd import report
 from lowd.cli import main
 from lowd.evidence.quality.measures import TITLES
 from lowd.report import figures
-from lowd.report.spectrum import choose_spectrum
+from lowd.report.figures import choose_spectrum
 
 pytest.importorskip("matplotlib", reason="the scree plot needs it")
 

@@ -37,7 +37,7 @@ def data():
 @pytest.fixture
 def no_figures(monkeypatch):
     """Drawing them takes most of the time."""
-    monkeypatch.setattr(report, "_draw_figures", lambda *_: [])
+    monkeypatch.setattr(report, "draw_figures", lambda *_: [])
 
 
 def write(path, table, method="PCA", **more):

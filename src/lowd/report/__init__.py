@@ -17,9 +17,9 @@ from ..pipeline import Pipeline
 from ..plot.embeddings import name_axis
 from . import page
 from .code import make_code
+from .figures import Spectrum, choose_spectrum, draw_density, draw_figures
 from .points import MAX_INTERACTIVE_POINTS, encode_points
 from .preparation import describe_steps, list_steps
-from .spectrum import Spectrum, choose_spectrum
 
 if TYPE_CHECKING:
     from ..evidence.compare import Stability
@@ -99,11 +99,11 @@ def write(
     text = _make_html(
         model, X, Y, evaluation, stability, diagnosis, table, command, title, code, spectrum, steps
     )
-    write_completely(path, lambda temporary: _write_text(temporary, text))
 
+    def write_text(temporary: Path) -> None:
+        temporary.write_text(text, "utf-8")
 
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, "utf-8")
+    write_completely(path, write_text)
 
 
 def _make_html(
@@ -135,7 +135,7 @@ def _make_html(
     changes = "" if stability is None else page.make_stability(stability, len(Y))
     columns = None if table is None else table.columns
     findings = "" if diagnosis is None else page.make_diagnosis(diagnosis, steps, columns)
-    figures = page.make_figures(_draw_figures(spectrum, evaluation))
+    figures = page.make_figures(draw_figures(spectrum, evaluation))
     tables: dict[str, Sequence[tuple[str, object]]] = {
         "Preparation": list(steps.items()),
         "Parameters": _list_parameters(method),
@@ -168,42 +168,13 @@ def _make_scatter(
     """The interactive scatter plot, or a static density plot of very many points."""
     labels = None if table is None else table.labels
     if len(Y) > MAX_INTERACTIVE_POINTS:
-        from . import figures
-
         caption = f"{len(Y)} points: darker is denser, on a logarithmic scale."
         name = "label" if table is None else table.label_name
-        image = figures.draw_density(Y, labels, name)
+        image = draw_density(Y, labels, name)
         return page.make_image(image, description, caption), None
     points, notes = encode_points(Y, names, evaluation, table)
     paragraphs = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return page.make_plot(len(Y), name, Y.shape[1] == 1) + paragraphs, points
-
-
-def _draw_figures(spectrum: Spectrum | None, evaluation: Evaluation | None) -> list[page.Figure]:
-    """Figures of the quality, or none without matplotlib."""
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
-        return []
-    from . import figures
-
-    found = []
-    if evaluation is not None and evaluation.rnx_curve is not None:
-        text = (
-            "Neighborhood preservation for every neighborhood size, rescaled by chance: left is "
-            "local, right is global. 1 is perfect, 0 is a random embedding."
-        )
-        found.append(page.Figure(figures.draw_rnx(evaluation), "R_NX curve", text))
-    if evaluation is not None and evaluation.shepard is not None:
-        text = (
-            "Pairs of rows by their distance in the data and in the embedding. A narrow band along "
-            "a line means that the embedding preserves distances."
-        )
-        found.append(page.Figure(figures.draw_shepard(evaluation), "Shepard diagram", text))
-    if spectrum is not None:
-        text = f"Variance explained by each component ({spectrum.description})."
-        found.append(page.Figure(figures.draw_scree(spectrum), "Scree plot", text))
-    return found
 
 
 def _list_parameters(model: Reducer) -> list[tuple[str, object]]:

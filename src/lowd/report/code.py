@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..evidence.compare import Stability
     from ..evidence.quality import Evaluation
     from ..io.table import Table
-    from .spectrum import Spectrum
+    from .figures import Spectrum
 
 
 def make_code(

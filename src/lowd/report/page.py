@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import platform
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
@@ -32,9 +31,6 @@ _HELP = (
     "them, draw around points with Shift to select them. With the keyboard: arrows, + and -, 0 for "
     "all points."
 )
-_MEASURE_NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
-MAX_TABLE_ENTRIES = 8  # Larger arrays among the parameters are shown by their shape.
-MAX_SHOWN_CHARACTERS = 300  # Longer values of parameters are shortened.
 
 
 def make_page(title: str, lead: str, sections: Iterable[str], points: str | None) -> str:
@@ -140,11 +136,12 @@ def make_quality(evaluation: Evaluation) -> str:
         if evaluation.exact
         else f"Over {len(evaluation.rows)} random rows, with 95 % confidence intervals."
     )
-    titles = {measure.name: measure.title for measure in evaluation.measures.values()}
-    worded = (
-        _MEASURE_NAME.sub(lambda m: titles.get(m[0], m[0]), str(note)) for note in evaluation.notes
-    )
-    notes = "".join(f"<p>{escape(note)}</p>" for note in worded)
+    notes, measures = "", evaluation.measures.values()
+    for note in map(str, evaluation.notes):
+        for measure in sorted(measures, key=lambda one: -len(one.name)):  # one may end in another
+            if "_" in measure.name:  # other names are words of the sentence
+                note = note.replace(measure.name, measure.title)
+        notes += f"<p>{escape(note)}</p>"
     return (
         f"<p><b>{escape(evaluation.verdict)}</b></p>"
         f"<p>{how} Neighborhoods are the {evaluation.n_neighbors} nearest rows.</p>"
@@ -228,13 +225,12 @@ def _make_table(rows: Iterable[tuple[str, object]]) -> str:
 
 
 def _format_value(value: object) -> str:
-    if isinstance(value, np.ndarray) and value.size > MAX_TABLE_ENTRIES:
+    if isinstance(value, np.ndarray) and value.size > 8:
         return f"array of shape {value.shape}"
     if isinstance(value, float):
         return f"{value:.6g}"
     text = str(value)
-    short = f"{text[:MAX_SHOWN_CHARACTERS]}…"
-    return text if len(text) <= MAX_SHOWN_CHARACTERS else short
+    return text if len(text) <= 300 else f"{text[:300]}…"
 
 
 def make_code_block(title: str, text: str) -> str:
