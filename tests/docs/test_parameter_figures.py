@@ -8,6 +8,7 @@ import pytest
 
 import lowd
 from lowd.methods import METHODS
+from lowd.parameters import state_of
 from scripts import ROOT, load_script
 
 figures = load_script("examples/parameter_figures.py")
@@ -26,6 +27,7 @@ def page_of(method):
 def test_the_page_of_a_method_is_complete(method):
     check_every_parameter_is_drawn_or_said_to_change_nothing(method)
     check_every_picture_is_there(method)
+    check_every_attribute_is_one(method)
     check_the_method_is_named_in_other_libraries(method)
 
 
@@ -46,6 +48,15 @@ def check_every_picture_is_there(method):
     assert set(re.findall(r"images/parameters/([\w-]+)\.png", page_of(method))) == wanted
     for parameter in table.DRAWN_ELSEWHERE.get(method, ()):
         assert f"images/{page}/{page}-{parameter}.png" in page_of(method)
+
+
+def check_every_attribute_is_one(method):
+    """The table of a page names what the class has."""
+    section = page_of(method).partition("\n## Attributes\n")[2].partition("\n## ")[0]
+    named = set(re.findall(r"(?<!without )`([a-z]\w*_)`", section))
+    cls = getattr(lowd, method)
+    assert section
+    assert named <= set(state_of(cls)) | set(dir(cls))
 
 
 def test_every_picture_is_drawn_and_every_file_shown():
