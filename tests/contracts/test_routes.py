@@ -14,7 +14,8 @@ import pytest
 
 import lowd
 from case_data import real_rows
-from cases import BY_NAME, CASES, LARGE, each, fit, fitted
+from cases import BY_NAME, CASES, LARGE, close, each, fit, fitted, solver_tolerance
+from lowd.linalg import centered, eigen, smallest
 
 # Solvers that models name.
 SOLVERS = {
@@ -59,6 +60,13 @@ FUNCTIONS = {
     "UMAP-mesh": "methods.descent.Mesh.of",
 }
 WITH_LANDMARKS = [case for case in LARGE if "n_landmarks" in case.params]
+# Those of at most 1500 rows whose eigenproblem is not the dense one anyway.
+DENSE_TOO = [
+    *("MDS-spectrum", "MDS-gower-krylov", "MDS-quadrature", "KernelPCA-krylov", "Isomap-krylov"),
+    *("LLE-factor", "ModifiedLLE-factor", "HessianLLE-factor", "LTSA-factor", "LTSA-chebyshev"),
+    *("Eigenmaps-chebyshev", "Eigenmaps-landmarks", "Eigenmaps-radius-blocks"),
+    "Diffusion-chebyshev",
+]
 # More rows than one block of a kernel has; the functions are those of sixty rows.
 MORE_BLOCKS = {
     *("Gaussian-blocks", "Sparse-blocks", "Hadamard-blocks"),
@@ -129,6 +137,20 @@ def test_the_functions_of_the_route_run(case):
 @each([case for case in LARGE if case.method == "ClassicalMDS" and case.n <= 1000])
 def test_few_distances_have_their_whole_spectrum(case):
     assert fitted(case).negative_mass_is_exact_
+
+
+@each([BY_NAME[name] for name in DENSE_TOO])
+@pytest.mark.filterwarnings("ignore::lowd.errors.DisconnectedGraphWarning")
+def test_lapack_gives_the_same_coordinates(case, monkeypatch):
+    """New points, signs included, as by a decomposition of the whole matrix."""
+    X, Q = case.data()
+    expected = fitted(case).transform(Q)
+    for module in (centered, eigen):
+        monkeypatch.setattr(module, "is_dense", lambda n, k: True)  # noqa: ARG005
+    monkeypatch.setattr(smallest, "_solve", lambda p, k, _: (smallest.decompose(p, k), "dense"))
+    model = fit(case.model(), X)
+    assert getattr(model, "solver_", "dense") == "dense"
+    close(model.transform(Q), expected, factor=solver_tolerance(case))
 
 
 # -- neighbors ------------------------------------------------------------------------------------
