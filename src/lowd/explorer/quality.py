@@ -18,7 +18,7 @@ from ..evidence.quality.label_measures import encode_labels
 from ..evidence.quality.measures import DEFINITIONS
 from ..evidence.quality.result import MEASURE_GROUPS
 from ..plot.colors import is_continuous
-from ..report.spectrum import choose_spectrum
+from ..report.figures import choose_spectrum
 from ..spaces import count_rows, take_rows
 from .arrow import list_or_none
 from .columns import MAX_CATEGORY_NUMBERS
