@@ -20,6 +20,7 @@ from functools import cache
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     ClassVar,
@@ -95,8 +96,12 @@ Metric = (
 MetricParams = dict[str, Any] | None
 
 # What a model holds, besides plain values. Reals are float32 or float64.
-Reals = NDArray[Any]
-Indices = NDArray[Any]
+if TYPE_CHECKING:  # NumPy's own functions give arrays of any type
+    Reals = NDArray[Any]
+    Indices = NDArray[Any]
+else:  # what a model file may hold
+    Reals = NDArray[np.floating]
+    Indices = NDArray[np.integer]
 Graph = csr_array
 
 # A symmetric matrix as its products with blocks of vectors.

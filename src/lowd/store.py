@@ -271,13 +271,10 @@ def _restore(owner: Any, packed: dict[str, Any], arrays: list[np.ndarray], depth
         if not spec or held is None:
             continue
         names, _, bound = spec.partition(" of ")
-        _agree(name, (held.n,) if isinstance(held, Space) else held.shape, names, sizes)
+        matrix = held.rows if isinstance(held, Space) and " " in names else held
+        _agree(name, (held.n,) if isinstance(matrix, Space) else matrix.shape, names, sizes)
         if bound:
             bounded.append((name, held, bound))
-        if not isinstance(held, Space):
-            entries = held.data if issparse(held) else held
-            if bound and entries.dtype.kind not in "iu":
-                raise StoreError(f"{name} is of type {entries.dtype}, but must hold indices")
     for name, held, bound in bounded:  # all sizes are known by now
         size = int(bound) if bound.isdigit() else sizes.get(bound.strip("_"), 0)
         if held.size and not 0 <= held.min() <= held.max() < size:
@@ -335,6 +332,8 @@ def _fits(hint: Any, held: Any) -> bool:
         if not isinstance(held, tuple) or len(each) != len(held):
             return False
         return all(_fits(part, item) for part, item in zip(each, held, strict=True))
+    if kind is np.ndarray and isinstance(held, np.ndarray):
+        return bool(np.issubdtype(held.dtype, get_args(inside[1])[0]))
     return accepts(hint if kind in (None, Literal) else kind, held)
 
 
