@@ -1,13 +1,13 @@
-"""Rows in blocks: all rows are embedded, with the bits of memory, whatever the blocks."""
+"""Rows in blocks: all rows are embedded, with the bits of memory, whatever the blocks.
+
+On a cluster of processes: test_cluster_faults.py.
+"""
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
 import warnings
 from functools import partial, partialmethod
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,12 +16,10 @@ from sklearn.base import clone
 
 import lowd
 from cases import close, same_bits
-from lowd import progress, tasks
+from lowd import progress
 from lowd.blocks import BlockReader, RowBlocks
 from lowd.errors import (
     ApproximationWarning,
-    ClusterError,
-    ClusterWarning,
     DataError,
     ParameterError,
     UnsupportedError,
@@ -30,7 +28,6 @@ from lowd.spaces import BlockRows, Rows, blocked, space_of
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 dask = pytest.importorskip("dask")
-distributed = pytest.importorskip("distributed")
 
 MODELS = {
     "ClassicalMDS": lowd.ClassicalMDS(2, metric="manhattan"),
@@ -79,19 +76,6 @@ def lazy(X, size):
 def _small_runs(monkeypatch):
     """Blocks of few rows are not read into memory as a whole."""
     monkeypatch.setattr(blocked, "RUN_BYTES", 10_000)
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """Two worker processes."""
-    patience = {"distributed.comm.timeouts.connect": "300s"}  # of a busy machine
-    how = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
-    with (
-        dask.config.set(patience),
-        distributed.LocalCluster(processes=True, **how) as workers,
-        distributed.Client(workers, timeout="300s") as client,
-    ):
-        yield client
 
 
 # -- the same bits as in memory -------------------------------------------------------------------
@@ -225,72 +209,6 @@ def test_components_are_joined_as_in_memory():
         model = lowd.Isomap(2, n_neighbors=8).fit(lazy(X, 60))
     same_bits(model.bridges_, whole.bridges_)
     close(model.embedding_, whole.embedding_)
-
-
-# -- where it runs --------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("_small_runs", "cluster")
-@pytest.mark.parametrize("name", ["Isomap, landmarks", "UMAP", "LLE"])
-def test_two_processes_give_the_same_bits(name, tmp_path):
-    X, Q = rows(700), rows(40, 1)
-    with pytest.MonkeyPatch.context() as patch, dask.config.set(scheduler="sync"):
-        patch.setattr(blocked, "RUN_BYTES", 2**26)
-        expected = fit(MODELS[name], X)
-        placed = expected.transform(Q)
-    np.save(tmp_path / "x.npy", X)
-    for source in (lowd.open_blocks(tmp_path / "x.npy", block_rows=90), lazy(X, 90)):
-        model = fit(MODELS[name], source)
-        same_bits(model.embedding_, expected.embedding_)
-        same_bits(model.transform(lazy(Q, 9)).compute(), placed)
-
-
-def _killing(X, mark):
-    """The rows in blocks, one of which kills the worker that reads it for the first time."""
-
-    def read(part, block_info=None):
-        if block_info and block_info[0]["chunk-location"][0] == 5 and not os.path.exists(mark):
-            Path(mark).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return part
-
-    return da.from_array(X, chunks=(60, 5)).map_blocks(read, meta=np.empty((0, 0)))
-
-
-@pytest.mark.usefixtures("_small_runs", "cluster")
-def test_a_worker_that_is_killed_changes_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(tasks.Watch, "silent", 600)  # no warning of one that starts slowly
-    X = rows(600)
-    with dask.config.set(scheduler="sync"):
-        expected = [fit(MODELS["UMAP"], lazy(X, 60)), fit(LINEAR["PCA"], lazy(X, 60))]
-    found = fit(MODELS["UMAP"], _killing(X, tmp_path / "umap"))
-    same_bits(found.embedding_, expected[0].embedding_)
-    model = fit(LINEAR["PCA"], _killing(X, tmp_path / "pca"))
-    same_bits(model.components_, expected[1].components_)
-    placed = model.transform(_killing(X, tmp_path / "transform")).compute()
-    same_bits(placed, model.transform(X))
-    assert {path.name for path in tmp_path.iterdir()} == {"umap", "pca", "transform"}
-
-
-@pytest.mark.usefixtures("cluster")
-def test_errors_come_back_from_the_workers():
-    X = rows(50)
-    X[33, 2] = np.nan
-    with pytest.raises(DataError, match=r"NaN at row 33, column 2 \(block 3\)"):
-        lowd.PCA(1).fit(lazy(X, 10))
-
-
-def test_a_cluster_without_workers_is_said(monkeypatch):
-    monkeypatch.setattr(tasks.Watch, "silent", 0.3)
-    monkeypatch.setattr(tasks.Watch, "patience", 0.5)
-    how = {"n_workers": 0, "processes": False, "dashboard_address": ":0"}
-    with (
-        distributed.LocalCluster(**how) as nobody,
-        distributed.Client(nobody),
-        pytest.warns(ClusterWarning, match="no worker; start some"),
-        pytest.raises(ClusterError, match="computes nothing: it has no worker"),
-    ):
-        lowd.PCA(2).fit(lazy(rows(60), 20))
 
 
 @pytest.mark.usefixtures("_small_runs")

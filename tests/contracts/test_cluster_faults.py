@@ -1,4 +1,4 @@
-"""Faults on a cluster of processes: killed workers and schedulers, blocks that raise."""
+"""A cluster of processes: the answers of memory, also where workers are killed or blocks raise."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import lowd
 from case_data import rows_like
-from cases import close, same_bits
+from cases import BY_NAME, close, fit, same_bits
 from lowd import progress, tasks
 from lowd.blocks import RowBlocks, connect
 from lowd.cli import streaming
@@ -59,6 +60,12 @@ def _patient(monkeypatch):
     monkeypatch.setattr(tasks.Watch, "silent", 600)
 
 
+@pytest.fixture
+def _small_runs(monkeypatch):
+    """Blocks of few rows are not read into memory as a whole."""
+    monkeypatch.setattr(blocked, "RUN_BYTES", 10_000)
+
+
 def _killing(mark):
     """The rows in blocks, one of which kills the worker that reads it for the first time."""
 
@@ -69,6 +76,48 @@ def _killing(mark):
         return rows
 
     return da.from_array(X, chunks=(100, 5)).map_blocks(read, meta=np.empty((0, 0)))
+
+
+@pytest.mark.usefixtures("cluster", "_small_runs")
+@pytest.mark.parametrize(
+    "model",
+    [
+        lowd.Isomap(2, n_neighbors=10, n_landmarks=40),
+        lowd.UMAP(2, n_epochs=30),
+        lowd.LocallyLinearEmbedding(2, n_neighbors=10),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_two_processes_give_the_bits_of_memory(model, tmp_path):
+    """Of rows in a file that the workers read, and of an array that is sent to them."""
+    rows, new = X[:700], X[700:740]
+    expected = clone(model).fit(rows)
+    placed = expected.transform(new)
+    np.save(tmp_path / "x.npy", rows)
+    lazy = da.from_array(rows, chunks=(90, 5))
+    for source in (lowd.open_blocks(tmp_path / "x.npy", block_rows=90), lazy):
+        found = clone(model).fit(source)
+        same_bits(found.embedding_, expected.embedding_)
+        same_bits(found.transform(da.from_array(new, chunks=(9, 5))).compute(), placed)
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(
+    "model",
+    [lowd.PCA(0.9, whiten=True), lowd.HadamardRandomProjection(3, random_state=0)],
+    ids=lambda model: type(model).__name__,
+)
+def test_linear_maps_are_those_of_memory(model):
+    expected, lazy = clone(model).fit(X), da.from_array(X, chunks=(250, 3))
+    close(clone(model).fit(lazy).transform(lazy).compute(), expected.transform(X))
+
+
+@pytest.mark.parametrize("name", ["MDS-manhattan", "MDS-landmarks", "KernelPCA-rbf", "Sparse"])
+def test_every_kind_of_map_travels_to_the_workers(cluster, name):
+    rows, new = BY_NAME[name].data()
+    model = fit(BY_NAME[name].model(), rows)
+    lazy = model.transform(da.from_array(new, chunks=(6, 7)))
+    close(cluster.compute(lazy).result(), model.transform(new))
 
 
 @pytest.mark.usefixtures("cluster")
@@ -83,6 +132,14 @@ def test_a_worker_that_is_killed_changes_nothing(tmp_path):
     found = model.transform(_killing(tmp_path / "transform")).compute()
     assert (tmp_path / "transform").exists()
     same_bits(found, expected.transform(X))
+
+
+@pytest.mark.usefixtures("cluster", "_small_runs")
+def test_a_worker_that_is_killed_does_not_change_a_descent(tmp_path):
+    model = lowd.UMAP(2, n_epochs=30)
+    expected = clone(model).fit(X)
+    same_bits(clone(model).fit(_killing(tmp_path / "fit")).embedding_, expected.embedding_)
+    assert (tmp_path / "fit").exists()
 
 
 @pytest.mark.usefixtures("cluster")
@@ -116,8 +173,7 @@ def test_cells_of_neighbors_on_workers_one_of_which_is_killed(tmp_path, monkeypa
     same_bits(found.distances, expected.distances)
 
 
-@pytest.mark.usefixtures("cluster")
-def test_a_block_that_raises_is_named(tmp_path):
+def test_a_block_that_raises_is_named(cluster, tmp_path):
     bad = X.copy()
     bad[777, 3] = np.inf
     np.save(tmp_path / "x.npy", bad)
@@ -129,6 +185,7 @@ def test_a_block_that_raises_is_named(tmp_path):
     (tmp_path / "x.npy").unlink()
     with pytest.raises(DataError, match=r"block \d+ \(.*x.npy\) cannot be read: FileNotFoundError"):
         lowd.PCA(2).fit(blocks)
+    assert cluster.submit(abs, -1).result() == 1  # the workers are well
 
 
 @pytest.mark.usefixtures("cluster")

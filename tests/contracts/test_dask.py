@@ -27,26 +27,11 @@ from lowd.errors import ApproximationWarning, DataError, ParameterError, Unsuppo
 
 da = pytest.importorskip("dask.array", reason="the extra 'dask' is not installed")
 dask = pytest.importorskip("dask")
-distributed = pytest.importorskip("distributed")
 
 
 def streams(case):
     """Linear methods, which are fitted block by block."""
     return case.method == "PCA" or case.method.endswith("Projection")
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """Two worker processes."""
-    patience = {"distributed.comm.timeouts.connect": "300s"}  # of a busy machine
-    with (
-        dask.config.set(patience),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as workers,
-        distributed.Client(workers, timeout="300s") as client,
-    ):
-        yield client
 
 
 def _unknown(X):
@@ -309,38 +294,3 @@ def test_moments_merge_in_a_fixed_order():
         with dask.config.set(scheduler=scheduler):
             bits.append(lowd.PCA(2).fit(lazy).components_)
     same_bits(*bits)
-
-
-def test_a_real_cluster_gives_the_answer_of_memory(cluster):
-    X, Q = rows_like(3000, 8, seed=1), rows_like(500, 8, seed=2)
-    lazy, new = da.from_array(X, chunks=(250, 4)), da.from_array(Q, chunks=(90, 8))
-    for expected in (
-        lowd.PCA(3),
-        lowd.PCA(0.9, whiten=True),
-        lowd.HadamardRandomProjection(5, random_state=0),
-        lowd.SparseRandomProjection(5, random_state=0),
-    ):
-        model = type(expected)(**expected.get_params())
-        expected.fit(X)
-        model.fit(lazy)
-        close(model.transform(new).compute(), expected.transform(Q))
-    assert len(cluster.nthreads()) == 2  # asks the scheduler; scheduler_info may be of earlier
-
-
-@pytest.mark.parametrize(
-    "name", ["MDS-manhattan", "MDS-landmarks", "KernelPCA-rbf", "KernelPCA-rbf-landmarks", "Sparse"]
-)
-def test_every_kind_of_map_travels_to_the_workers(cluster, name):
-    X, Q = BY_NAME[name].data()
-    model = fit(BY_NAME[name].model(), X)
-    lazy = model.transform(da.from_array(Q, chunks=(6, 7)))
-    close(cluster.compute(lazy).result(), model.transform(Q))
-
-
-def test_errors_come_back_from_the_workers(cluster):
-    X = rows_like(50, 4)
-    X[33, 2] = np.nan
-    lazy = da.from_array(X, chunks=(10, 4))
-    with pytest.raises(DataError, match="row 33, column 2"):
-        lowd.PCA(1).fit(lazy)
-    assert cluster.submit(abs, -1).result() == 1  # and the cluster is well
