@@ -227,9 +227,18 @@ def accepts(domain: Domain, value: object) -> bool:
     return _test_of(domain)(value)
 
 
+def in_full(hint: Any) -> Any:
+    """What an alias stands for, as NumPy's NDArray is one from Python 3.12 on."""
+    meaning, inside = getattr(get_origin(hint) or hint, "__value__", None), get_args(hint)
+    if meaning is None:
+        return hint
+    return meaning[inside] if inside else meaning
+
+
 @cache
 def _test_of(domain: Domain) -> Callable[[Any], bool]:
     """The test of a domain, made once: to take an annotation apart takes longer than to ask."""
+    domain = in_full(domain)
     kind: Any = get_origin(domain)
     inside = get_args(domain)
     if kind is Annotated:

@@ -27,7 +27,15 @@ from scipy.sparse import csr_array, issparse
 from . import __version__
 from .errors import LowdError, MissingFileError, StoreError, UnsupportedError, check_folder
 from .methods import METHODS
-from .parameters import Held, accepts, check_parameters, describe, parameters_of, state_of
+from .parameters import (
+    Held,
+    accepts,
+    check_parameters,
+    describe,
+    in_full,
+    parameters_of,
+    state_of,
+)
 from .reducer import Reducer
 from .spaces import BlockRows, Space
 
@@ -323,6 +331,7 @@ def _unpack(part: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
 
 def _fits(hint: Any, held: Any) -> bool:
     """Whether a value is of the type that its field declares."""
+    hint = in_full(hint)
     kind: Any = get_origin(hint)
     inside = get_args(hint)
     if kind in (Union, UnionType):
