@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +9,8 @@ import numpy as np
 from ..errors import DataError, MissingColumnError
 from ..io.options import name_missing_features
 from ..io.preparation import Preparation
-from ..io.table import Column, Data, Table
-from ..methods import METHODS, find_class_name, get_advice, get_summary
+from ..io.table import Column
+from ..methods import find_class_name, get_advice, get_summary
 from .console import Console, format_table
 from .files import Outputs
 from .fitting import write_embedding
@@ -20,6 +19,7 @@ from .options import Arguments, is_streamed
 from .reading import (
     apply_typed_steps,
     choose_metric,
+    find_coordinates,
     get_classes,
     get_read_options,
     match_rows,
@@ -88,7 +88,8 @@ def evaluate(arguments: Arguments, console: Console, _: Outputs) -> Result:
     table = read(arguments, console)
     X = apply_typed_steps(table, arguments)
     embedding = read({}, console, arguments["map"])
-    Y = get_coordinates(embedding)
+    chosen = [number for group in find_coordinates(embedding).values() for number in group]
+    Y = embedding.X[:, chosen] if chosen else embedding.X
     if len(Y) != X.shape[0]:
         raise DataError(
             f"{arguments['map']} has {len(Y)} rows and {arguments['data']} has {X.shape[0]}; "
@@ -104,17 +105,6 @@ def evaluate(arguments: Arguments, console: Console, _: Outputs) -> Result:
         random_state=arguments["seed"],
     )
     return Result(evaluation.to_dict(), console.word(repr(evaluation)))
-
-
-def get_coordinates(embedding: Table) -> Data:
-    """The coordinates in an embedding's file: columns `isomap0`, `isomap1`; else all numbers."""
-    stems = {name.lower() for name in METHODS}
-    chosen = [
-        number
-        for number, name in enumerate(embedding.columns or ())
-        if (found := re.fullmatch(r"(.*?)\d+", str(name))) and found[1] in stems
-    ]
-    return embedding.X[:, chosen] if chosen else embedding.X
 
 
 def compare(arguments: Arguments, console: Console, outputs: Outputs) -> Result:

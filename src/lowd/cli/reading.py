@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +10,10 @@ from numpy.typing import NDArray
 
 from .. import progress
 from ..errors import DataError, ParameterError, UnsupportedError
+from ..io.options import match_columns
 from ..io.preparation import prepare
 from ..io.table import Column, Data, Table
+from ..methods import METHODS
 from .console import Console
 from .options import FLAGS, Arguments
 
@@ -128,3 +131,29 @@ def match_rows(table: Table, embedding: Table) -> NDArray[np.intp] | slice:
     if missing:
         raise DataError(f"{embedding.source}: there is no row for the identifier {missing[0]!r}.")
     return np.array([row_of_id[name] for name in names])
+
+
+def find_coordinates(table: Table, named: str | None = None) -> dict[str, list[int]]:
+    """Find the embeddings in a table: name -> the numbers of its columns.
+
+    Those that are named; else columns as `tsne0` and `tsne1`, or x and y; else all of a table of
+    up to three columns of numbers.
+    """
+    columns = [str(name) for name in table.columns or ()]
+    if named:
+        wanted = match_columns(named, columns, str(table.source), "coordinates")
+        return {"embedding": [columns.index(name) for name in wanted]}
+    stems = {name.lower() for name in METHODS} | {"dim", "component"}
+    groups: dict[str, list[int]] = {}
+    for number, name in enumerate(columns):
+        stem = re.fullmatch(r"(.*?)[ _-]?\d+", name.lower())
+        if stem and re.sub(r"[\W_]", "", stem[1]) in stems:
+            groups.setdefault(stem[1], []).append(number)
+    if groups:
+        return groups
+    lower = [name.lower() for name in columns]
+    if {"x", "y"} <= set(lower):
+        return {"embedding": [lower.index(name) for name in "xyz" if name in lower]}
+    if table.kind == "rows" and 0 < len(columns) <= 3:
+        return {"embedding": list(range(len(columns)))}
+    return {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +13,9 @@ from numpy.typing import NDArray
 from .. import progress
 from ..errors import DataError, ParameterError
 from ..input.arguments import Foreign
-from ..io.options import match_columns
 from ..io.preparation import Preparation, prepare
 from ..io.table import Column, Data, Table
-from ..methods import METHODS, find_class_name
+from ..methods import find_class_name
 from ..pipeline import Pipeline
 from .console import Console
 from .files import Outputs
@@ -25,6 +23,7 @@ from .flags import build_model
 from .options import Arguments
 from .reading import (
     choose_metric,
+    find_coordinates,
     get_read_options,
     get_steps,
     match_rows,
@@ -47,7 +46,6 @@ DEMO_VIEWS = {
     "eigenfaces": ("olivetti_faces", ("PCA", "TSNE")),
     "words": ("glove", ("PCA", "TSNE")),
 }
-_STEMS = {name.lower() for name in METHODS} | {"umap", "dim", "component"}
 
 
 def view(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
@@ -108,31 +106,6 @@ def view_table(arguments: Arguments, console: Console) -> Session:
             )
         return embed_table(table, arguments, console, get_read_options(arguments) | more)
     return view_map(table, found, arguments, console)
-
-
-def find_coordinates(table: Table, named: str | None) -> dict[str, list[int]]:
-    """Find the embeddings in a table: name -> the numbers of its columns.
-
-    Those that are named; else columns as `tsne0` and `tsne1`, or x and y; else all of a table of
-    up to three columns of numbers.
-    """
-    columns = [str(name) for name in table.columns]
-    if named:
-        wanted = match_columns(named, columns, str(table.source), "coordinates")
-        return {"embedding": [columns.index(name) for name in wanted]}
-    groups: dict[str, list[int]] = {}
-    for number, name in enumerate(columns):
-        stem = re.fullmatch(r"(.*?)[ _-]?\d+", name.lower())
-        if stem and re.sub(r"[\W_]", "", stem[1]) in _STEMS:
-            groups.setdefault(stem[1], []).append(number)
-    if groups:
-        return groups
-    lower = [name.lower() for name in columns]
-    if {"x", "y"} <= set(lower):
-        return {"embedding": [lower.index(name) for name in "xyz" if name in lower]}
-    if table.kind == "rows" and 0 < len(columns) <= 3:
-        return {"embedding": list(range(len(columns)))}
-    return {}
 
 
 def view_map(
