@@ -128,7 +128,7 @@ inline INLINE Complex<T>* second_half(Complex<T>* a, int size) {
     return a + size + FFT_GAP;
 }
 
-// Fourier transforms and convolutions of real grids by lines and columns (see fft.inl).
+// Fourier transforms and convolutions of real grids by lines and columns.
 
 // Even lines have real transforms, so two lines fit into one complex one: lines (2 W) of half + 1
 // entries, out likewise. step: distance of entries, width: distance of lines.

@@ -52,17 +52,34 @@ static constexpr int last_width(int columns) {
     return columns % GROUP == 0 ? 0 : columns % GROUP <= 2 ? 2 : columns % GROUP <= 4 ? 4 : GROUP;
 }
 
+// out = (x - shift) W + bias for at most PROJECT_ROWS rows.
+template <class T>
+struct ProjectedRows {
+    const T* x;
+    int64_t stride;
+    int rows;
+    int64_t cols;
+    Shift<T> shift;
+    // The first columns of W: panels (p, cols, PANEL), or null to read W itself.
+    int64_t panelled;
+    const T *panels, *w;
+    int64_t w_stride;
+    // The other columns: tail (groups, ld / LINE, GROUP, LINE), and last (ld / LINE, last_width,
+    // LINE).
+    int tail_columns;
+    const T *tail, *last;
+    int64_t ld;
+    const double* bias;
+    T* scratch;  // project_scratch(panelled)
+    T* out;
+    int64_t out_stride;
+};
+
 template <class T>
 struct LinearKernels {
     // How many of k columns `project` reads from `tail` instead of from panels.
     int (*tail_columns)(int64_t k);
-    // out = (x - shift) W + bias for at most PROJECT_ROWS rows; panels (p, cols, PANEL), or null to
-    // read W itself; tail (groups, ld / LINE, GROUP, LINE) and last (ld / LINE, last_width, LINE).
-    // scratch: project_scratch(panelled columns).
-    void (*project)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
-                    const T* panels, const T* w, int64_t w_stride, int64_t panelled, const T* tail,
-                    const T* last, int tail_columns, int64_t ld, const double* bias, T* scratch,
-                    T* out, int64_t out_stride);
+    void (*project)(const ProjectedRows<T>& rows);
     int64_t (*project_scratch)(int64_t panelled);
     // z (groups, rows, GROUP) = A V or (-1/2 A o A) V; v (groups, ld / LINE, GROUP, LINE).
     void (*matmul)(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v,

@@ -45,9 +45,23 @@ void project(Matrix<const T> X, const double* shift, Matrix<const T> W, const do
     Scratch<T> scratch(job, kernel.project_scratch(panelled));
     job.parallel_runs(ceil_div(n, PROJECT_ROWS), [&](int64_t block, int worker) {
         const int64_t i = block * PROJECT_ROWS;
-        kernel.project(X.row(i), X.stride, int(std::min<int64_t>(PROJECT_ROWS, n - i)), d, shifts,
-                       panels ? packed.get() : nullptr, W.row(0), W.stride, panelled, groups.get(),
-                       last.get(), tail, ld, added.get(), scratch[worker], out.row(i), out.stride);
+        kernel.project({.x = X.row(i),
+                        .stride = X.stride,
+                        .rows = int(std::min<int64_t>(PROJECT_ROWS, n - i)),
+                        .cols = d,
+                        .shift = shifts,
+                        .panelled = panelled,
+                        .panels = panels ? packed.get() : nullptr,
+                        .w = W.row(0),
+                        .w_stride = W.stride,
+                        .tail_columns = tail,
+                        .tail = groups.get(),
+                        .last = last.get(),
+                        .ld = ld,
+                        .bias = added.get(),
+                        .scratch = scratch[worker],
+                        .out = out.row(i),
+                        .out_stride = out.stride});
     });
 }
 

@@ -319,36 +319,36 @@ void project_tail(const Centered<T>& x, int rows, int64_t cols, const T* tail, i
 }
 
 template <class T>
-void project(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, const T* panels,
-             const T* w, int64_t w_stride, int64_t panelled, const T* tail, const T* last,
-             int tail_columns, int64_t ld, const double* bias, T* scratch, T* out,
-             int64_t out_stride) {
-    T *const a = scratch, *const c = a + PROJECT_ROWS * PROJECT_LD<T>;
-    const Centered<T> source{{x, stride}, shift};
-    if (panelled && panels) project_panels(source, rows, cols, panels, panelled, a, c);
-    if (panelled && !panels) project_few(source, rows, cols, w, w_stride, panelled, a, c);
-    for (int i = 0; i < rows; i++)
-        for (int64_t p = 0; p < panelled; p += W<T>) {
+void project(const ProjectedRows<T>& given) {
+    const ProjectedRows<T> s = given;
+    T *const a = s.scratch, *const c = a + PROJECT_ROWS * PROJECT_LD<T>;
+    const Centered<T> source{{s.x, s.stride}, s.shift};
+    if (s.panelled && s.panels) project_panels(source, s.rows, s.cols, s.panels, s.panelled, a, c);
+    if (s.panelled && !s.panels)
+        project_few(source, s.rows, s.cols, s.w, s.w_stride, s.panelled, a, c);
+    for (int i = 0; i < s.rows; i++)
+        for (int64_t p = 0; p < s.panelled; p += W<T>) {
             const Vec<T> v =
                 load(c + p / PANEL<T> * PANEL<T> * PROJECT_ROWS + i * PANEL<T> + p % PANEL<T>);
             Wide w[PARTS<T>];
-            w[0] = widen<0>(v) + load(bias + p);
-            if constexpr (PARTS<T> == 2) w[1] = widen<1>(v) + load(bias + p + W<double>);
+            w[0] = widen<0>(v) + load(s.bias + p);
+            if constexpr (PARTS<T> == 2) w[1] = widen<1>(v) + load(s.bias + p + W<double>);
             Vec<T> y;
             narrow(w, y);
-            store_part(out + i * out_stride + p, y, panelled - p);
+            store_part(s.out + i * s.out_stride + p, y, s.panelled - p);
         }
-    double* const z = reinterpret_cast<double*>(c + PROJECT_ROWS * round_up(panelled, PANEL<T>));
+    double* const z = reinterpret_cast<double*>(c + PROJECT_ROWS * round_up(s.panelled, PANEL<T>));
     const auto project_group = [&](auto kernel, const T* from, int64_t first, int columns) {
-        kernel(source, rows, cols, from, columns, ld, bias + first, z, out + first, out_stride);
+        kernel(source, s.rows, s.cols, from, columns, s.ld, s.bias + first, z, s.out + first,
+               s.out_stride);
     };
-    const int remaining = tail_columns % GROUP, grouped = tail_columns - remaining;
-    if (grouped) project_group(project_tail<T, GROUP>, tail, panelled, grouped);
+    const int remaining = s.tail_columns % GROUP, grouped = s.tail_columns - remaining;
+    if (grouped) project_group(project_tail<T, GROUP>, s.tail, s.panelled, grouped);
     if (remaining)
         project_group(last_width(remaining) == 2   ? project_tail<T, 2>
                       : last_width(remaining) == 4 ? project_tail<T, 4>
                                                    : project_tail<T, GROUP>,
-                      last, panelled + grouped, remaining);
+                      s.last, s.panelled + grouped, remaining);
 }
 
 template <class T>

@@ -16,9 +16,7 @@
 
 namespace lowd::search {
 
-// A small set of row indices.
-
-// A hash table with open addressing, small enough to stay in L1.
+// A small set of row indices: a hash table with open addressing, small enough to stay in L1.
 class RowSet {
 public:
     void clear() {

@@ -1,5 +1,10 @@
-// The exact search: the order of rows, self-joins, and queries of new rows. README.md explains the
-// terms.
+// Exact nearest neighbors with pruning: the order of rows, self-joins, and queries of new rows.
+//
+// Rows are sorted so that near rows get near positions, and cut into blocks. Pairs of blocks are
+// visited nearest first. Whole pairs of blocks or panels (or a new row and a panel) are pruned by
+// their bounding boxes; of the others a float32 product over the leading features, with rigorous
+// bounds on the missing part, prunes nearly all pairs; the few that are left are measured in
+// float64. A bound that is too loose costs time, never a neighbor. README.md explains the terms.
 
 #include <algorithm>
 #include <array>
@@ -112,13 +117,6 @@ inline Buffer<int32_t> spatial_order(Matrix<const float> Z, Job& job) {
 
 namespace lowd {
 
-// Exact nearest neighbors with pruning.
-//
-// Rows are sorted so that near rows get near positions, and cut into blocks. Pairs of blocks are
-// visited nearest first. Whole pairs of blocks or panels (or a new row and a panel) are pruned by
-// their bounding boxes; of the others a float32 product over the leading features, with rigorous
-// bounds on the missing part, prunes nearly all pairs; the few that are left are measured in
-// float64. A bound that is too loose costs time, never a neighbor.
 using namespace search;
 
 template <class T>
