@@ -33,6 +33,12 @@ WORDED = [
     ("Pipeline(PCA(), impute='mean')", "lowd pca --missing mean"),
     ("by ClassicalMDS(metric='gower').", "by lowd classical-mds --gower."),
     ("random_state=3 is", "--seed 3 is"),
+    ("smaller (size=(width, height)) or", "smaller (--size widthxheight) or"),
+    ("pass text by columns={...}.", "pass text by --columns '{...}'."),
+    ("Take logarithms: Pipeline(log1p=[...]).", "Take logarithms: --log1p."),
+    ("lowd.evaluate(X, model) takes rows", "lowd.evaluate(X, model) takes rows"),
+    ("an open call Isomap(n_neighbors=", "an open call Isomap(n_neighbors="),
+    ("PCA(2) of a\0b=(missing='mean\0')", "PCA(2) of a\0b=(missing='mean\0')"),
     ("column 'n_neighbors' in a/max_iter=3.csv", "column 'n_neighbors' in a/max_iter=3.csv"),
     ("explained_variance_ratio_ of n_features=3", "explained_variance_ratio_ of n_features=3"),
 ]

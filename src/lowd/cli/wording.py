@@ -7,7 +7,6 @@ Python in a message is found word by word and read by Python's own parser.
 from __future__ import annotations
 
 import ast
-import json
 import shlex
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -21,13 +20,14 @@ OTHER_SPELLINGS = {
     "metric='precomputed'": "--distances",
     "random_state": "--seed",
 }
-# Advice that names another package, or a function that is a command as well.
+# Advice that names another package in Python.
 OTHER_REMEDIES = {
     "sklearn.preprocessing.StandardScaler": "scale=True",
     "drop such rows or fill them (sklearn.impute)": (
         "drop such rows (missing='drop') or fill them (missing='mean')"
     ),
-} | {f"lowd.{name}": f"lowd {name}" for name in ("diagnose", "dimension", "evaluate", "compare")}
+}
+COMMANDS_TOO = ("lowd.diagnose", "lowd.dimension", "lowd.evaluate", "lowd.compare")
 FUNCTIONS = ("read", "write", "Pipeline")  # their parameters are flags of several commands
 CLOSING = ".,;:)`"  # what follows Python in a sentence
 
@@ -93,13 +93,15 @@ class Wording:
             return before + self._spell(name) + core.removeprefix(bare), 1
         if "_" in bare and bare in self.known:  # shorter names cannot be told from plain words
             return f"{before}{self._spell(bare)}{core.removeprefix(bare)}".replace("`", ""), 1
+        if bare in COMMANDS_TOO:
+            return before + core.replace(".", " ", 1), 1
         return words[0], 1
 
     def _translate(self, python: str) -> str:
         """The flags for a call with keywords, or nothing if the text is not one."""
         try:
             call = ast.parse(python, mode="eval").body
-        except SyntaxError:
+        except (SyntaxError, ValueError):
             return ""
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             return ""
@@ -107,6 +109,8 @@ class Wording:
         if (call.args and name != "Pipeline") or name not in (*METHODS, *FUNCTIONS):
             return ""
         typed = [self._translate(ast.unparse(method)) for method in call.args]
+        if not all(typed):
+            return ""
         if name != self.method and name not in FUNCTIONS:
             typed.append(f"lowd {COMMANDS[name]}")
         for one in call.keywords:
@@ -114,34 +118,36 @@ class Wording:
             chosen = name in FUNCTIONS and word not in self.own and step in self.own
             if step and (chosen or name == "Pipeline"):
                 word = step.replace("-", "_")
-            typed.append(self._spell(word, ast.unparse(one.value)))
+            typed.append(self._spell(word, one.value))
         return " ".join(typed)
 
-    def _spell(self, name: str, python: str = "") -> str:
+    def _spell(self, name: str, value: ast.expr | None = None) -> str:
         """Write a parameter and its value as flags; leave it unchanged if there is no such flag."""
+        python = "" if value is None else ast.unparse(value)
         if f"{name}={python}" in OTHER_SPELLINGS:
             return OTHER_SPELLINGS[f"{name}={python}"]
         if name not in self.known:
             return f"{name}={python}"
         flag = OTHER_SPELLINGS.get(name, "--" + name.replace("_", "-"))
-        if python in ("", "...", "[...]", "True"):
+        if value is None or python in ("...", "[...]", "True"):
             return flag
         if python == "False":
             return flag.replace("--", "--no-", 1)
-        return f"{flag} {_type(python)}"
+        if isinstance(value, ast.List | ast.Tuple):
+            joint = "," if isinstance(value, ast.List) else "x"
+            python = joint.join(map(_type, value.elts))
+        elif isinstance(value, ast.Dict | ast.Set):  # JSON
+            python = python.replace("'", '"')
+        else:
+            python = _type(value)
+        return f"{flag} {shlex.quote(python)}"
 
 
-def _type(python: str) -> str:
-    """Write a Python value as it is typed in a shell."""
-    try:
-        value = ast.literal_eval(python)
-    except ValueError:  # a name
-        value = python
-    if isinstance(value, list | tuple):
-        value = ("," if isinstance(value, list) else "x").join(map(str, value))
-    if isinstance(value, dict):
-        value = json.dumps(value)
-    return "none" if value is None else shlex.quote(str(value))
+def _type(value: ast.expr) -> str:
+    """Write a Python value as it is typed, but for quotes."""
+    if not isinstance(value, ast.Constant):
+        return ast.unparse(value)
+    return "none" if value.value is None else str(value.value)
 
 
 @cache
