@@ -16,11 +16,8 @@ from scipy.sparse import issparse, vstack
 
 import lowd
 from case_data import edit_distance, make_data, rbf_kernel, shared_letters
-from lowd.backend import backends as available
 from lowd.errors import DisconnectedGraphWarning, IndefiniteWarning, LocalizedAxisWarning, LowdError
 
-# torch has a selection of its own (contracts/test_torch.py): most of its operations are the core's.
-BACKENDS = [name for name in available() if name != "torch"]
 # What rounding may do to coordinates, relative to the largest of them.
 ROUNDING = {np.dtype(np.float64): 1e-10, np.dtype(np.float32): 5e-5}
 

@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite: backends and types, a browser."""
+"""Fixtures of the whole suite: types, CPUs, a browser."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.linalg  # noqa: F401 - its BLAS is to be there when threads are limited
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests share `cases`, which is no package
 
 import browser
-from cases import BACKENDS
 
 # The matrices are small: BLAS threads would spend the suite's time waiting for each other.
 threadpool_limits(1, user_api="blas")
@@ -31,20 +31,14 @@ if os.environ.get("CI", "").lower() == "true":
 
 
 def pytest_generate_tests(metafunc):
-    """`backend` and `dtype`: the core in both types, and its oracle, which computes in float64."""
-    wanted = [name for name in ("dtype", "backend") if name in metafunc.fixturenames]
+    """`dtype`: both types, where a test does not name its own."""
+    if "dtype" not in metafunc.fixturenames:
+        return
     for mark in metafunc.definition.iter_markers("parametrize"):
         names = mark.args[0].split(",") if isinstance(mark.args[0], str) else mark.args[0]
-        wanted = [name for name in wanted if name not in map(str.strip, names)]
-    if not wanted:
-        return
-    values = {}
-    for backend in BACKENDS:
-        for dtype in (np.float64, np.float32) if backend == BACKENDS[0] else (np.float64,):
-            one = {"dtype": dtype, "backend": backend}
-            label = {"dtype": np.dtype(dtype).name, "backend": backend}
-            values["-".join(label[name] for name in wanted)] = [one[name] for name in wanted]
-    metafunc.parametrize(wanted, list(values.values()), ids=list(values))
+        if "dtype" in map(str.strip, names):
+            return
+    metafunc.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 
 
 def pytest_addoption(parser):
