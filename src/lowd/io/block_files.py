@@ -66,7 +66,7 @@ def open_blocks(
     memory : str, int or None, default=None
         The memory that a pass over the blocks may take, as "2GB" or in bytes.
     sample : int or None, default=None
-        A method that compares rows with each other learns from so many random rows, the same for
+        A method that compares rows with each other learns from that many random rows, the same for
         any blocks, and the others are new points of its map; `extension_recall_` says how good that
         is. Methods that add rows up, such as PCA, take all.
 
