@@ -289,10 +289,13 @@ def test_new_points_have_all_ties_among_their_neighbors(X, data):
     D = cdist(Q, X)
     near = new_neighbors(Rows(X), Q, k, None)
     kth = np.sort(D, axis=1)[:, k - 1]
+    count = (kth[:, None] >= D).sum(1)
+    all_of_them = count <= 10 * k  # of more, the first k
     np.testing.assert_array_equal(
-        near.as_graph(len(X)).toarray() > 0, (kth[:, None] >= D) & (D > 0)
+        (near.as_graph(len(X)).toarray() > 0)[all_of_them],
+        ((kth[:, None] >= D) & (D > 0))[all_of_them],
     )
-    assert (near.counts == (kth[:, None] >= D).sum(1)).all()
+    assert (near.counts == np.where(all_of_them, count, k)).all()
     bare = new_neighbors(Rows(X), Q, k, None, ties=False)
     assert (bare.counts == k).all()
     for i, (s, e) in enumerate(zip(near.indptr[:-1], near.indptr[1:], strict=True)):
