@@ -120,14 +120,16 @@ def kept_share(near: Neighbors, Y: Reals, embedded: Reals, scope: Reals) -> Real
 
     Near is what is within the scope of the neighbor that is nearest to it there.
     """
-    begin, row = near.indptr[:-1], near.owners
-    w = 1 / near.counts[row] if near.weights is None else near.weights
-    squares = np.square(embedded[near.indices].astype(np.float64) - Y[row]).sum(1)
-    first = np.minimum.reduceat(squares, begin)
-    is_first = squares == first[row]
-    widest = np.maximum.reduceat(np.where(is_first, scope[near.indices], 0), begin)
-    inside = squares <= np.square(widest * (1 + 1e-6))[row]
-    return np.minimum(np.add.reduceat(w * inside, begin), 1.0)
+    begin, counts = near.indptr[:-1], near.counts
+    apart = embedded[near.indices] - np.repeat(Y.astype(np.float64), counts, axis=0)
+    squares = np.einsum("ij,ij->i", apart, apart)
+    nearest = np.flatnonzero(squares == np.repeat(np.minimum.reduceat(squares, begin), counts))
+    widest = np.zeros(len(Y))  # of several that are equally near
+    np.maximum.at(widest, near.owners[nearest], scope[near.indices[nearest]])
+    inside = squares <= np.repeat(np.square(widest * (1 + 1e-6)), counts)
+    if near.weights is None:
+        return np.asarray(np.add.reduceat(inside, begin, dtype=np.float64) / counts)
+    return np.minimum(np.add.reduceat(near.weights * inside, begin), 1.0)
 
 
 def by_curve(kept: Reals, bound: Reals, curve: Curve | None) -> Reals:

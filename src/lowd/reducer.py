@@ -112,7 +112,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     _widened: bool = state()  # whether they were few, and computed in float64 all the same
     # What maps that place new points by their neighbors keep:
     _space: Space = state("n_points")  # the distinct training points in the data
-    _embedded: Rows = state("n_points")  # and in the embedding
+    _embedded: Rows = state("n_points n_components")  # and in the embedding
     _reach: Reals = state("2")  # see `confidence`
     _scope: Reals = state("n_points")
 
@@ -164,15 +164,16 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
         return {}
 
-    def _remember(self, space: Space, Y: Reals, nearest: Reals, k: int) -> None:
-        """Keep what places new points by about k neighbors, and what their confidence needs.
+    def _remember(self, space: Space, Y: Reals, nearest: Reals, close: int) -> None:
+        """Keep what places new points, and what their confidence needs.
 
         These are the distinct training points, in the data and in the embedding; `nearest` holds
-        the distance of each one to its nearest other.
+        the distance of each one to its nearest other, and so many as `close` are near it in the
+        embedding.
         """
         self._space, self._embedded = space.kept(), Rows(Y)
         self._reach = confidence.reach(nearest)
-        self._scope = confidence.scope(self._embedded, 2 * k)
+        self._scope = confidence.scope(self._embedded, close)
 
     # -- what everyone calls -------------------------------------------------------------------
 
@@ -205,8 +206,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             check_is_fitted(self)  # which says so; of a fitted model it takes 2 µs to say nothing
         if is_blocks(X):
             return self._transform_blocks(RowBlocks.of(X), return_confidence)
-        X, back = receive(X)
-        with self._running(choose_backend(self.backend, X)):
+        backend, (X, back) = choose_backend(self.backend, X), receive(X)
+        with self._running(backend):
             rows = self._read(X, False, neighbors, check_values=not self.spreads)
             try:
                 Y, rated = self._place(rows, return_confidence)
@@ -220,8 +221,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         check_is_fitted(self)
         if is_blocks(X):
             return self._invert_blocks(RowBlocks.of(X))
-        X, back = receive(X)
-        with self._running(choose_backend(self.backend, X)):
+        backend, (X, back) = choose_backend(self.backend, X), receive(X)
+        with self._running(backend):
             Y = validate_embedding(X, self._n_features_out)
             rows = self._inverse_transform(Y.astype(self._computed, copy=False))
         return back(finite(np.asarray(rows, Y.dtype)))
@@ -342,14 +343,14 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         check_parameters(self)
         continuing = continuing and hasattr(self, "n_features_in_")
-        X, back = receive(X)
+        backend, (X, back) = choose_backend(self.backend, X), receive(X)
         listener = callbacks.listener(self)
         earlier = dict(self.__dict__)
         if not continuing:
             for name in state_of(type(self)):
                 self.__dict__.pop(name, None)
         try:
-            with self._running(choose_backend(self.backend, X), listener), single_threaded_blas():
+            with self._running(backend, listener), single_threaded_blas():
                 Y = self._fit_validated(X, y, neighbors, embed, continuing, given)
         except BaseException:
             self.__dict__.clear()

@@ -115,7 +115,7 @@ def test_the_probability_of_being_mapped_correctly(model, metric):
             weights = used.weights[begin:end]
         nearest = listed[apart[i, listed].argmin()]
         kept[i] = weights[apart[i, listed] <= model._scope[nearest] * (1 + 1e-6)].sum()
-    assert 0 < kept.min() < kept.max() <= 1 + 1e-9
+    assert 0 <= kept.min() < kept.max() <= 1 + 1e-9
     intercept, slope = model.confidence_curve
     g = 1 / (1 + np.exp(-intercept - slope * np.log((kept + 0.01) / (1.01 - kept))))
     close(_confidence(model, Q), np.minimum(g, _bound(X, Q, metric)), factor=1e3)

@@ -357,7 +357,7 @@ def affinities_toward(
     """
     D = space.toward(Q)
     n, slack = D.shape[1], 1 + tie_tolerance(D)
-    near = nearest_columns(D, min(max(k or 10, 2), n))
+    near = nearest_columns(D, min(max(k or 10, 30), n))  # as many tell where a point is in doubt
     closest = near.nearest
     none = np.zeros(len(D), bool)
     if radius is None and radii is None:

@@ -40,7 +40,7 @@ from ..spaces.extension import (
 from ..spaces.graph import (
     PointGraph,
     connected_graph,
-    new_neighbors,
+    new_and_judging_neighbors,
     path_products,
     paths_through,
     shortest_paths,
@@ -175,7 +175,7 @@ class Isomap(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors"})
-    confidence_curve = (2.6, 0.5)
+    confidence_curve = (2.1, 0.5)
     no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
 
     eigenvectors_: Reals = state("n_samples n_components")
@@ -246,7 +246,7 @@ class Isomap(Reducer):
         self.participation_ = warn_of_localized_axes(embedding, parameter)
         # What places new points, besides shortest paths, and what leads back.
         neighbors = int(np.median(graph.near.counts)) if graph.space.n > 1 else 1
-        self._remember(graph.known_by_rows(), Y, graph.near.nearest, neighbors)
+        self._remember(graph.known_by_rows(), Y, graph.near.nearest, 4 * max(neighbors, 15))
         if self.map == "regression":
             dtype = np.float32 if self._float32 else np.float64
             found = kernel_regression(graph.space, Y, seed, dtype)
@@ -362,26 +362,26 @@ class Isomap(Reducer):
     def _transform(self, Q: Any) -> tuple[Reals, Neighbors]:
         if hasattr(self, "_centers"):
             return self._regress(Q)
-        near = new_neighbors(self._space, Q, self._k, self._radius)
+        near, judging = new_and_judging_neighbors(self._space, Q, self._k, self._radius)
         edges = self.graph_ if self._edges is None else self._edges
         dtype = np.result_type(self._axes.dtype, getattr(Q, "dtype", np.float64))
         Y = np.empty((len(near.counts), self._axes.shape[1]), dtype)
         for some in chunks(len(Y), 2 * len(self._means)):
             products = geodesic_products(edges, self._paths, near.take(some), dtype)
             Y[some] = gower(products, self._means, self._axes)
-        return Y, near
+        return Y, judging
 
     def _regress(self, Q: Any) -> tuple[Reals, Neighbors]:
         """Coordinates by regression, which goes through the training points themselves."""
         if isinstance(Q, Known):
             raise ParameterError("neighbors= would be ignored: map='regression' needs none.")
-        near = self._space.query(Q, min(self._space.n, 6))
+        near = self._space.query(Q, min(self._space.n, 15))
         near = near._replace(distances=np.maximum(near.distances - self._tolerance, 0))
         Y = np.empty((len(near.counts), len(self._offset)))
         for some in chunks(len(Y), len(self._weights)):
             D = self._centers.toward(take_rows(Q, np.arange(some.start, some.stop)))
             Y[some] = regress(D, self.regression_gamma_, self._weights, self._offset)
-        return approach(Y, near, self._embedded.X), near
+        return approach(Y, near.first(6), self._embedded.X), near
 
     def _inverse_transform(self, Y: Reals) -> Reals:
         if not hasattr(self, "reconstruction_error_"):

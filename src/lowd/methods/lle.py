@@ -39,7 +39,7 @@ from ..spaces.extension import approach, barycentric, barycentric_weights, tange
 from ..spaces.graph import (
     PointGraph,
     connected_graph,
-    new_neighbors,
+    new_and_judging_neighbors,
     warn_of_localized_axes,
     warn_of_short_circuits,
 )
@@ -139,7 +139,7 @@ class LocallyLinear(Reducer):
         # What places new points.
         self._describe(graph, fitted)
         typical = int(np.median(graph.near.counts)) if graph.space.n > 1 else 1
-        self._remember(graph.known_by_rows(fitted, n), Y, graph.near.nearest, typical)
+        self._remember(graph.known_by_rows(fitted, n), Y, graph.near.nearest, 4 * max(typical, 15))
         if self.n_landmarks is not None:
             embedding = self._transform(X)[0]
         else:
@@ -235,14 +235,15 @@ class LocallyLinear(Reducer):
             )
 
     def _transform(self, Q: Any) -> tuple[Reals, Neighbors]:
-        near = new_neighbors(self._space, Q, self._k, self._radius, ties=False)
+        k, radius = self._k, self._radius
+        near, judging = new_and_judging_neighbors(self._space, Q, k, radius, ties=False)
         rows = Q.rows if isinstance(Q, Known) else Q
         points, Y = _rows_of(self._space), self._embedded.X
         if self.map == "tangent":
             found = tangent_regression(rows, points, near, Y)
         else:
             found = barycentric(rows, points, near, Y, self.reg)
-        return approach(found, near, Y, self._radius), near
+        return approach(found, near, Y, radius), judging
 
     def _inverse_transform(self, Y: Reals) -> Reals:
         # A radius in the space of the data says nothing about distances in the embedding.
@@ -346,7 +347,7 @@ class LocallyLinearEmbedding(LocallyLinear):
     n_neighbors: Count = 5
 
     aligns_tangent_spaces = False
-    confidence_curve = (2.3, 0.5)
+    confidence_curve = (1.5, 0.4)
 
     weights_: Graph = state("n_fitted n_fitted")
 
@@ -451,7 +452,7 @@ class ModifiedLLE(LocallyLinear):
     """
 
     aligns_tangent_spaces = False
-    confidence_curve = (2.2, 0.6)
+    confidence_curve = (1.7, 0.55)
 
     def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
         own_last = patches(near, own_first=False)
@@ -553,7 +554,7 @@ class HessianLLE(LocallyLinear):
     True
     """
 
-    confidence_curve = (2.2, 0.5)
+    confidence_curve = (1.5, 0.6)
 
     def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
         # In a patch of all points, smaller than a quadric has coefficients, nothing but the
@@ -661,7 +662,7 @@ class LTSA(LocallyLinear):
     True
     """
 
-    confidence_curve = (2.2, 0.6)
+    confidence_curve = (1.6, 0.5)
 
     def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
         k = self.n_components

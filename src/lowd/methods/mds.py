@@ -213,7 +213,7 @@ class MDS(Reducer):
         self._sammon = isinstance(weights, str)
         self._means, self._axes = gower_axes(Y[first])
         nearest = nearest_columns(far_if_missing(D), min(1, len(D) - 1), np.arange(len(D)))
-        self._remember(points.take(first), Y[first], nearest.distances, 10)
+        self._remember(points.take(first), Y[first], nearest.distances, 60)
         self.route_ = "all pairs" if m is None else "landmarks"
         if m is None:
             return Y[np.argsort(rows)]
@@ -248,7 +248,7 @@ class MDS(Reducer):
         W = None if (self._counts == 1).all() else np.tile(self._counts, (len(D), 1))
         if self._sammon:
             W = np.divide(self._counts, D, out=np.zeros(D.shape), where=D > 0)
-        near = nearest_columns(far_if_missing(D), min(self._space.n, 12))
+        near = nearest_columns(far_if_missing(D), min(self._space.n, 30))
         start = gower(products, -0.5 * self._means, self._axes)
         Y, reached = multilaterate(T, W, embedded, start, self.max_iter)
         start = embedded[near.indices[near.indptr[:-1]]]
@@ -256,7 +256,7 @@ class MDS(Reducer):
         # Lower by rounding only, it is the same minimum.
         better = reached_there < reached * (1 - 1e-6)
         Y[better] = other[better]
-        return approach(Y, near, embedded), near
+        return approach(Y, near.first(12), embedded), near
 
     # -- what non-metric MDS does in another way ----------------------------------------------
 

@@ -692,7 +692,7 @@ def extend(
         if new.near is not None:
             home = new.near.indices[new.near.indptr[:-1]]
             y[new.isolated] = model._embedded.X[home[new.isolated]]
-            y = approach(y, new.near, model._embedded.X)
+            y = approach(y, new.near.first(model._k or 10), model._embedded.X)
             connected[new.near.nearest == 0] = True
             lists.append(new.near)
         Y[some] = y
@@ -806,7 +806,7 @@ def _remember_graph(
         return
     k = model._k or 10
     known = graph.graph.known_by_rows(rows, n if rows is None else model.n_samples_)
-    model._remember(known, Y, graph.graph.near.nearest, k)
+    model._remember(known, Y, graph.graph.near.nearest, 4 * max(k, 15))
 
 
 def _connecting_parameter(model: Any) -> str:

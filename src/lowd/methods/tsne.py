@@ -170,7 +170,7 @@ class TSNE(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors"})
-    confidence_curve = (0.8, 1.7)
+    confidence_curve = (1.4, 1.6)
 
     kl_divergence_: float = state()
     force_error_: float = state()
@@ -252,7 +252,7 @@ class TSNE(Reducer):
         if P is None:
             warn("all rows are equal, so the embedding is 0.", RankWarning)
             self._attraction, self._mesh = 1.0, None
-            self._remember(space, np.zeros((1, k)), nearest, count)
+            self._remember(space, np.zeros((1, k)), nearest, 2 * count)
             return np.zeros((n, k))
         self._affinity = P if rows is None else rows
         # 2. Gradient descent of the KL divergence.
@@ -272,7 +272,7 @@ class TSNE(Reducer):
         self._attraction = float(self.exaggeration) if self._similarity == "student" else 1.0
         meshed = space.n > 1500 and is_interpolated(Y, self._similarity)
         self._mesh = Mesh.of(descent, Y) if meshed else None
-        self._remember(space, Y, nearest, count)
+        self._remember(space, Y, nearest, 2 * count)
         return Y[point_of_row]
 
     def _check_parameters(self, n: int) -> None:

@@ -311,6 +311,21 @@ def new_neighbors(
     return _with_ties_toward(space, Q, space.query(Q, k + 1), k)
 
 
+def new_and_judging_neighbors(
+    space: Space, Q: Any, k: int | None, radius: float | None, ties: bool = True, least: int = 15
+) -> tuple[Neighbors, Neighbors]:
+    """The points to which new ones have edges, and those that tell how well these were placed.
+
+    A few neighbors tell little: there are at least 15, from the same search.
+    """
+    if k is None or k >= min(least, space.n) or isinstance(Q, Known) or isinstance(space, Lists):
+        near = new_neighbors(space, Q, k, radius, ties)
+        return near, near
+    found = space.query(Q, min(least, space.n))
+    near = found.first(k)
+    return (_with_ties_toward(space, Q, found.first(k + 1), k) if ties else near), found
+
+
 # -- connected components -------------------------------------------------------------------------
 
 
