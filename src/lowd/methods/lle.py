@@ -334,10 +334,10 @@ class LocallyLinearEmbedding(LocallyLinear):
     Examples
     --------
     >>> import numpy as np, lowd
-    >>> t = np.linspace(0, 3, 40)
+    >>> t = np.geomspace(1, 4, 40)
     >>> arc = np.column_stack([np.cos(t), np.sin(t)])
     >>> model = lowd.LocallyLinearEmbedding(1, n_neighbors=4).fit(arc)
-    >>> bool((np.diff(model.embedding_[:, 0]) < 0).all())  # in the order of the arc
+    >>> bool((np.diff(model.embedding_[:, 0]) > 0).all())  # in the order of the arc
     True
     >>> y = model.transform([[np.cos(1.54), np.sin(1.54)]])
     >>> bool(model.embedding_[20, 0] > y[0, 0] > model.embedding_[21, 0])
