@@ -68,6 +68,17 @@ def test_sparse_input_is_never_rearranged(case):
     close(model.transform(X), expected, factor=5)
     for part, was in zip((X.data, X.indices, X.indptr), before, strict=True):
         same_bits(part, was)
+        assert part.flags.writeable
+
+
+@each([case for case in FIRST if takes_sparse(case)])
+def test_no_note_is_left_on_sparse_input(case):
+    """SciPy notes on a matrix whether it is sorted, and goes by that after a user has changed it."""
+    X = csr_array(_with_zeros(case, np.float64)[0])
+    X = csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+    notes = set(vars(X))
+    fit(case.model(), X).transform(X)
+    assert set(vars(X)) == notes
 
 
 def _compares_rows(case):

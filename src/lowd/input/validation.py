@@ -209,7 +209,9 @@ def _validate_rows(model: Estimator, X: Input, fitting: bool, sparse: bool) -> A
 
 def to_canonical_csr(A: csr_array, name: str) -> csr_array:
     """CSR with sorted indices and no duplicates; the caller's matrix is never changed."""
-    A = csr_array(A, copy=not A.has_canonical_format)
+    A = csr_array(A)  # another object with the same entries: SciPy notes on it what it finds of them
+    if not A.has_canonical_format:
+        A = A.copy()
     try:
         A.check_format(full_check=True)  # products would read beyond their arrays
     except ValueError as error:
