@@ -45,7 +45,7 @@ UPWARD = {
     ("reducer", "evidence"),
     ("evidence.quality.result", "plot"),
     ("evidence.compare.result", "plot"),
-    ("evidence.dimension.result", "plot"),
+    ("evidence.dimension", "plot"),
 }
 # The list of methods is data, and the version a text.
 FREE = ("lowd.__version__", "lowd._native", "lowd.methods.METHODS")

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 
 import lowd
 from lowd import diagnose
-from lowd.evidence.diagnosis import residual_variance
+from lowd.evidence.diagnosis import shape
 
 ORDER = np.random.default_rng(1).permutation(300)
 ROWS = np.random.default_rng(0).normal(size=(300, 6)) * [5, 4, 3, 0.2, 0.1, 0.1]
@@ -14,7 +14,7 @@ ROWS = np.random.default_rng(0).normal(size=(300, 6)) * [5, 4, 3, 0.2, 0.1, 0.1]
 
 @pytest.mark.parametrize("kind", ["rows", "precomputed"])
 def test_permuted_rows_have_the_same_diagnosis(kind, monkeypatch):
-    monkeypatch.setattr(residual_variance, "GEODESIC_SAMPLES", 60)  # several samples of the sample
+    monkeypatch.setattr(shape, "GEODESIC_SAMPLES", 60)  # several samples of the sample
     X, permuted, metric = ROWS, ROWS[ORDER], "euclidean"
     if kind == "precomputed":
         D = cdist(X, X)
@@ -27,7 +27,7 @@ def test_permuted_rows_have_the_same_diagnosis(kind, monkeypatch):
 
 
 def test_permuted_rows_have_the_same_numbers_of_dimensions(monkeypatch):
-    monkeypatch.setattr("lowd.evidence.dimension.selection.PARALLEL_SAMPLES", 100)
+    monkeypatch.setattr("lowd.evidence.dimension.PARALLEL_SAMPLES", 100)
     one, other = (lowd.dimension(X, max_samples=120) for X in (ROWS, ROWS[ORDER]))
     assert one.suggestions == other.suggestions
     for name in ("parallel_observed", "parallel", "cross_validation"):

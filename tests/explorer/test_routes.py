@@ -107,10 +107,10 @@ def test_quality_is_that_of_evaluate(ask, data, models):
 
 
 def test_rows_that_were_not_evaluated_are_estimated(rng, monkeypatch):
-    from lowd.evidence.quality import validation
+    from lowd.evidence.quality import evaluation
 
-    monkeypatch.setattr(validation, "MAX_EXACT_SAMPLES", 100)
-    monkeypatch.setattr(validation, "DEFAULT_ANCHORS", 40)
+    monkeypatch.setattr(evaluation, "MAX_EXACT_SAMPLES", 100)
+    monkeypatch.setattr(evaluation, "DEFAULT_ANCHORS", 40)
     X = rng.normal(size=(200, 3))
     routes = Routes(make_session(X, {"PCA": lowd.PCA(2).fit(X)}))
     evidence = routes.evaluations.wait("p0")

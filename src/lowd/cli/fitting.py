@@ -306,7 +306,7 @@ def _evaluate(
 ) -> Evaluation | None:
     """Measure the quality of the embedding; too few rows give none, without an error."""
     from ..evidence.quality import evaluate
-    from ..evidence.quality.column_scale import scale_columns
+    from ..evidence.quality.evaluation import scale_columns
 
     params = model.get_params(deep=False)
     try:

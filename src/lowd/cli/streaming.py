@@ -73,7 +73,7 @@ def _plan_fit(
     model: Reducer, m: int, evaluates: bool, d: int, itemsize: int, n_threads: int
 ) -> dict[str, int]:
     """Bytes that a fit, its map and its evaluation take in addition to the blocks."""
-    from ..evidence.quality.block_sample import plan_evaluation
+    from ..evidence.quality.evaluation import plan_evaluation
 
     n = 1 if model.adds_rows_up else m or 1
     fit = {"fit": 3 * n * d * 8 + sum(model._plan(n, d, itemsize).values())}

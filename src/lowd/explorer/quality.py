@@ -14,8 +14,7 @@ from scipy.spatial import cKDTree
 from .. import progress
 from ..errors import Cancelled, LowdError
 from ..evidence.quality import evaluate
-from ..evidence.quality.label_measures import encode_labels
-from ..evidence.quality.measures import DEFINITIONS
+from ..evidence.quality.measures import DEFINITIONS, encode_labels
 from ..evidence.quality.result import MEASURE_GROUPS
 from ..plot.colors import is_continuous
 from ..report.figures import choose_spectrum

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DataError
-from ..evidence.quality.validation import make_data_space
+from ..evidence.quality.evaluation import make_data_space
 from ..input.arguments import MetricName
 from ..io.preparation import Preparation
 from ..io.table import Column, Data, Table

@@ -15,7 +15,7 @@ import lowd
 from diagnosis_data import CLOUD, changed, clean, two_clouds, with_nan
 from lowd import progress
 from lowd.errors import ColumnTypeError, DataError, ParameterError, UnsupportedError
-from lowd.evidence.diagnosis.neighbor_graph import check_outliers, count_components
+from lowd.evidence.diagnosis.rows import check_outliers, count_components
 from manifolds import roll
 
 BAD = {

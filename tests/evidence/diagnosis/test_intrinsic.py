@@ -7,13 +7,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.spatial import cKDTree
 
-from lowd.evidence.diagnosis.intrinsic_dimension import (
+from lowd.evidence.diagnosis.raw_data import read_data
+from lowd.evidence.diagnosis.shape import (
     estimate_dimensions,
     local_pca,
     maximum_likelihood,
     two_nn,
 )
-from lowd.evidence.diagnosis.raw_data import read_data
 from lowd.neighbor_graph import NeighborGraph
 from manifolds import roll
 

@@ -17,7 +17,7 @@ from diagnosis_data import CLOUD, changed, clean, two_clouds
 from lowd.errors import IndefiniteWarning, ParameterError
 from lowd.evidence.diagnosis.cost_estimates import _FIT_SECONDS
 from lowd.evidence.diagnosis.raw_data import read_data
-from lowd.evidence.diagnosis.residual_variance import compute_residual_variances
+from lowd.evidence.diagnosis.shape import compute_residual_variances
 from manifolds import roll
 
 

@@ -15,8 +15,7 @@ from scipy.stats import norm
 
 import lowd
 from lowd.errors import ColumnTypeError, DataError, ParameterError
-from lowd.evidence.dimension.result import MANIFOLD_RULES, RULES, SIGNAL_RULES, Dimensions
-from lowd.evidence.dimension.spectrum_rules import cross_validate
+from lowd.evidence.dimension import MANIFOLD_RULES, RULES, SIGNAL_RULES, Dimensions, cross_validate
 from lowd.evidence.parallel_analysis import analyze_parallel
 from lowd.linalg import scree
 from manifolds import roll
@@ -142,7 +141,7 @@ def test_cross_validation_has_a_minimum_and_is_the_formula():
     assert (np.diff(errors[:4]) < 0).all()
     assert (errors[4:] > errors[3]).all()
     assert_allclose(cross_validate(X + 50, 0)[1], errors, rtol=1e-6)
-    from lowd.evidence.dimension.spectrum_rules import _compute_block_errors
+    from lowd.evidence.dimension import _compute_block_errors
 
     rows, columns = np.arange(60) % 4 == 0, np.arange(12) % 3 == 0
     for Z in (X, X[:, :12][:20]):  # taller than wide, and not

@@ -9,7 +9,7 @@ import lowd
 from case_data import rows_like
 from lowd.errors import DataError
 from lowd.evidence.diagnosis import diagnosis
-from lowd.evidence.quality import block_sample
+from lowd.evidence.quality import evaluation
 
 dask = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 X = rows_like(600, 4)
@@ -18,8 +18,8 @@ BLOCKS = lowd.open_blocks(np.array_split(X, 4))
 
 @pytest.fixture(autouse=True)
 def _one_thread(monkeypatch):
-    monkeypatch.setattr(block_sample, "MAX_EVALUATED_ROWS", 300)
-    monkeypatch.setattr(block_sample, "N_BLOCK_ANCHORS", 100)
+    monkeypatch.setattr(evaluation, "MAX_EVALUATED_ROWS", 300)
+    monkeypatch.setattr(evaluation, "N_BLOCK_ANCHORS", 100)
     monkeypatch.setattr(diagnosis, "MAX_DIAGNOSED_ROWS", 300)
     with dask.config.set(scheduler="sync"):
         yield

@@ -14,8 +14,8 @@ import lowd
 from lowd import progress
 from lowd.errors import DataError, ParameterError, UnsupportedError
 from lowd.evidence.quality import Evaluation, Measure, continuity, trustworthiness
+from lowd.evidence.quality.evaluation import EvaluationParameters, validate_input
 from lowd.evidence.quality.metric_spaces import pair_distances
-from lowd.evidence.quality.validation import EvaluationParameters, validate_input
 from lowd.spaces import extension
 
 rng = np.random.default_rng(0)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import lowd
-from lowd.evidence.quality import validation
-from lowd.evidence.quality.triplets import score_random_triplets
-from lowd.evidence.quality.validation import (
+from lowd.evidence.quality import evaluation
+from lowd.evidence.quality.evaluation import (
     EvaluationParameters,
     count_anchors,
     validate_input,
 )
+from lowd.evidence.quality.measures import score_random_triplets
 
 DRAWS, N, M = 200, 300, 60
 
@@ -128,10 +128,10 @@ def test_many_rows_are_sampled_by_themselves(monkeypatch, data):
     assert count_anchors(None, 20_000) == 20_000
     assert count_anchors(None, 100_000) == 2000
     assert count_anchors("all", 10**6) == 10**6
-    monkeypatch.setattr(validation, "MAX_EXACT_SAMPLES", 100)
-    monkeypatch.setattr(validation, "DEFAULT_ANCHORS", 60)
-    monkeypatch.setattr(validation, "MAX_ALL_PAIRS_SAMPLES", 100)
-    monkeypatch.setattr(validation, "MAX_SAMPLED_PAIRS", 100)
+    monkeypatch.setattr(evaluation, "MAX_EXACT_SAMPLES", 100)
+    monkeypatch.setattr(evaluation, "DEFAULT_ANCHORS", 60)
+    monkeypatch.setattr(evaluation, "MAX_ALL_PAIRS_SAMPLES", 100)
+    monkeypatch.setattr(evaluation, "MAX_SAMPLED_PAIRS", 100)
     X, Y, _ = data
     found = lowd.evaluate(X, Y)
     assert len(found.rows) == 60

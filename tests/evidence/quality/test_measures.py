@@ -11,8 +11,8 @@ from sklearn.manifold import trustworthiness as peer_trustworthiness
 from sklearn.metrics import silhouette_samples
 
 import lowd
-from lowd.evidence.quality import continuity, distance_measures, trustworthiness
-from lowd.evidence.quality.label_measures import compute_separation
+from lowd.evidence.quality import continuity, measures, trustworthiness
+from lowd.evidence.quality.measures import compute_separation
 
 PERFECT = {
     "trustworthiness": 1,
@@ -188,7 +188,7 @@ def test_continuity_is_trustworthiness_the_other_way():
 
 @pytest.mark.parametrize("at_once", [7, 2**16])
 def test_distances_against_their_formulas(at_once, monkeypatch):
-    monkeypatch.setattr(distance_measures, "MAX_CACHED_ENTRIES", at_once)
+    monkeypatch.setattr(measures, "MAX_CACHED_ENTRIES", at_once)
     X, Y = blob(90), blob(90)[:, :2] * 1.3 + np.random.default_rng(1).normal(size=(90, 2))
     delta, d = pdist(X), pdist(Y)
     found = lowd.evaluate(X, Y)

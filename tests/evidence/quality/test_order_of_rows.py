@@ -25,8 +25,8 @@ SAMPLED = ("triplet_accuracy", "pearson", "spearman", "stress1")  # in others ti
 @pytest.mark.parametrize("kind", DATA)
 @pytest.mark.parametrize("anchors", [None, 60])
 def test_permuted_rows_have_the_same_evaluation(kind, anchors, monkeypatch):
-    monkeypatch.setattr("lowd.evidence.quality.distance_measures.MAX_SHEPARD_SAMPLES", 100)
-    monkeypatch.setattr("lowd.evidence.quality.distance_measures.N_SHEPARD_PAIRS", 2000)
+    monkeypatch.setattr("lowd.evidence.quality.measures.MAX_SHEPARD_SAMPLES", 100)
+    monkeypatch.setattr("lowd.evidence.quality.measures.N_SHEPARD_PAIRS", 2000)
     A, B, options = DATA[kind]
     first = lowd.evaluate(A, Y, labels=LABELS, anchors=anchors, **options)
     second = lowd.evaluate(B, Y[ORDER], labels=LABELS[ORDER], anchors=anchors, **options)

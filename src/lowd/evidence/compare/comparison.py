@@ -13,7 +13,7 @@ from ... import progress, random
 from ...errors import DataError, ParameterError
 from ...input.arguments import Input
 from ...parameters import Seed
-from ..quality.label_measures import encode_labels
+from ..quality.measures import encode_labels
 from ..types import MetricLike, MetricParams
 from .candidates import SharedParams, collect_candidates
 from .result import CRITERIA, Comparison, Run, check_criteria, collect_notes, compute_mean_ranks

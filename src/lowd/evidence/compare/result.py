@@ -16,7 +16,7 @@ from ...errors import DataError, ParameterError
 from ...input.arguments import DataFrame
 from ...parameters import Reals
 from ..quality import Evaluation, Measure
-from ..quality.column_scale import DOMINANT_COLUMN_CONSEQUENCE
+from ..quality.evaluation import DOMINANT_COLUMN_CONSEQUENCE
 from ..quality.measures import DEFINITIONS
 from ..quality.result import MEASURE_GROUPS
 from ..tables import html_list, html_row, to_data_frame

@@ -19,25 +19,30 @@ from ...parameters import Seed
 from ...pipeline import STEP_PARAMETERS
 from ...threads import single_threaded_blas
 from ..types import MetricLike, MetricParams
-from .column_findings import check_columns
-from .column_statistics import summarize_columns
+from .columns import check_columns, summarize_columns
 from .cost_estimates import check_costs, estimate_costs
-from .distance_matrix import check_distances
-from .duplicates import compute_row_keys, find_distinct_rows
-from .intrinsic_dimension import combine_estimates, estimate_dimensions
-from .neighbor_graph import (
-    MAX_CONNECTING_FACTOR,
-    check_connectivity,
-    check_hubness,
-    check_outliers,
-    check_short_circuits,
-)
 from .preparation import Decided, PreparedRows, check_noise, prepare_rows, reduce_by_pca
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, RawData, Sample, read_data, sample_rows
 from .recommendations import DataProperties, explain_shape, recommend
-from .residual_variance import ResidualVariances, compute_residual_variances
 from .result import SEVERITIES, Diagnosis, Dimension, Finding
-from .shape import Shape, check_shape
+from .rows import (
+    MAX_CONNECTING_FACTOR,
+    check_connectivity,
+    check_distances,
+    check_hubness,
+    check_outliers,
+    check_short_circuits,
+    compute_row_keys,
+    find_distinct_rows,
+)
+from .shape import (
+    ResidualVariances,
+    Shape,
+    check_shape,
+    combine_estimates,
+    compute_residual_variances,
+    estimate_dimensions,
+)
 
 N_SEARCHED_NEIGHBORS = 40  # of each row, among which the number that connects the graph is sought
 N_STAGES = 4  # of progress

@@ -1,15 +1,22 @@
-"""Shape of the data: linear, a curved manifold, oblique or high-dimensional."""
+"""Shape of the data: intrinsic dimension, geodesic distances, independent directions."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.sparse import issparse
+from scipy.stats import chi2
 
-from .independent_components import check_oblique_directions
-from .raw_data import Sample
-from .residual_variance import MAX_DIMENSIONS, ResidualVariances
-from .result import Finding, pluralize
+from ... import random
+from ...neighbor_graph import NeighborGraph
+from ...parameters import Reals
+from ...spaces import Neighbors, shortest_paths, symmetric_edges
+from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, Sample
+from .result import Dimension, Finding, pluralize
+from .rows import build_knn_graph, count_components, label_components
 
 Shape: TypeAlias = Literal["linear", "non-linear", "non-orthogonal", "high-dimensional", "unknown"]
 MIN_ISOMAP_GAIN = 0.05  # residual variance that Isomap must save over PCA
@@ -65,3 +72,314 @@ def classify(found: ResidualVariances, dimension: float) -> tuple[Shape, Finding
         "Distances in any embedding of two dimensions will mislead; keep more components for "
         "further computation, and take TSNE for a picture of neighborhoods.",
     )
+
+
+# -- intrinsic dimension --------------------------------------------------------------------------
+
+INTERVAL_QUANTILE = 1.959964  # standard errors to each side of a 95 % interval
+CENSORED_SHARE = 0.1  # largest ratios, where the manifold is curved: only their number counts
+LIKELIHOOD_NEIGHBORS = 20  # Levina and Bickel average over 10 to 20
+LOCAL_PCA_SAMPLES = 400  # rows whose neighborhoods are decomposed: standard errors of about 0.01
+MIN_LOCAL_PCA_NEIGHBORS = 15  # fewer would show noise
+SATURATED_SHARE = 0.8  # of the axes that a neighborhood can have: more is no estimate
+MIN_AXIS_VARIANCE = 0.05  # of the largest variance in a neighborhood (Fukunaga and Olsen, 1971)
+MAX_TIED_SHARE = 0.05  # of rows with equal distances to two neighbors, beyond which two-NN is off
+
+
+def two_nn(ratios: Reals) -> Dimension | None:
+    """From the ratio of the second to the first neighbor distance (Facco et al., 2017).
+
+    On a manifold of dimension d the ratio has the distribution 1 - r⁻ᵈ, so its logarithm is an
+    exponential variable of rate d. The largest tenth, where curvature shows, is censored:
+    it counts as "at least so much", which keeps the interval exact.
+    """
+    logs = np.sort(np.log(ratios))
+    kept = len(logs) - int(CENSORED_SHARE * len(logs))
+    if kept < 2:
+        return None
+    total = float(logs[:kept].sum() + (len(logs) - kept) * logs[kept - 1])
+    if total <= 0:
+        return None
+    low, high = chi2.ppf([0.025, 0.975], 2 * kept) / (2 * total)
+    return Dimension((kept - 1) / total, float(low), float(high))
+
+
+def maximum_likelihood(near: NeighborGraph, k: int = LIKELIHOOD_NEIGHBORS) -> Dimension | None:
+    """From distances to k neighbors (Levina and Bickel, 2005).
+
+    Inverse dimensions of rows are averaged (MacKay and Ghahramani, 2005). Errors of rows that share
+    neighbors are correlated, so the interval adds their covariances.
+    """
+    k = min(k, near.indices.shape[1])
+    if k < 2:
+        return None
+    distances = near.distances[:, :k]
+    inverse = np.log(distances[:, -1:] / distances[:, :-1]).mean(1)
+    mean = float(inverse.mean())
+    if not 0 < mean < np.inf:
+        return None
+    error = INTERVAL_QUANTILE * float(np.sqrt(_compute_mean_variance(inverse - mean, near, k)))
+    high = 1 / (mean - error) if error < mean else np.inf
+    return Dimension(1 / mean, 1 / (mean + error), high)
+
+
+def _compute_mean_variance(errors: Reals, near: NeighborGraph, k: int) -> float:
+    """Variance of the mean of values that are correlated if their rows share a neighbor."""
+    n = len(near.indices)
+    A = build_knn_graph(near, k, np.ones(n * k))
+    # Sum of errors over the rows that list j, squared: every pair once per common neighbor. Pairs
+    # are weighted by the share of neighbors they have in common, as their errors are.
+    shared = A.T @ errors
+    paired = float(shared @ shared) / k
+    return max(paired, float(errors @ errors)) / n**2
+
+
+def local_pca(sample: Sample, near: NeighborGraph, guess: float, seed: int) -> Dimension | None:
+    """Mean number of axes of neighborhoods with more than 5 % of the variance of the first one.
+
+    Neighborhoods have three rows per expected dimension: fewer would not show it, and more would
+    show curvature. It works from distances, so every metric has it.
+    """
+    k = min(near.indices.shape[1], max(MIN_LOCAL_PCA_NEIGHBORS, int(np.ceil(3 * guess))))
+    if k < 3:
+        return None
+    size = min(len(sample), LOCAL_PCA_SAMPLES)
+    rows = random.subset(seed, "local PCA", len(sample), size)
+    grams = [_compute_gram(sample, near.indices[i, :k].astype(np.int64)) for i in rows]
+    spectra = np.linalg.eigvalsh(np.array(grams))[:, ::-1]
+    counts = (spectra > MIN_AXIS_VARIANCE * spectra[:, :1]).sum(1)
+    error = INTERVAL_QUANTILE * float(counts.std() / np.sqrt(len(counts)))
+    mean = float(counts.mean())
+    return Dimension(mean, mean - error, mean + error)
+
+
+def _compute_gram(sample: Sample, rows: NDArray[np.int64]) -> Reals:
+    """Inner products of some rows around their mean."""
+    if not sample.is_euclidean:
+        D = sample.take(rows).compute_distances()
+        return double_center(-0.5 * D * D)
+    Z = sample.X[rows].astype(np.float64)
+    if issparse(Z):
+        return double_center((Z @ Z.T).toarray())
+    Z = Z - Z.mean(0)
+    return np.asarray(Z @ Z.T)
+
+
+def double_center(B: Reals) -> Reals:
+    """Subtract the means of rows and columns of a symmetric matrix."""
+    means = B.mean(0)
+    return np.asarray(B - means - means[:, None] + means.mean())
+
+
+def estimate_dimensions(
+    sample: Sample, near: NeighborGraph, seed: int
+) -> tuple[dict[str, Dimension], list[str]]:
+    """All three estimates, as far as the neighbors allow; and notes on the others."""
+    notes: list[str] = []
+    distinct = near.distances[:, 0] > 0
+    if not distinct.all():
+        near = NeighborGraph(near.indices[distinct], near.distances[distinct])
+    found: dict[str, Dimension | None] = {}
+    if near.indices.shape[1] < 2 or len(near.indices) < MIN_NEIGHBORHOOD_SAMPLES:
+        return {}, ["Too few rows for an intrinsic dimension; ten or more are needed."]
+    ratios = near.distances[:, 1] / near.distances[:, 0]
+    tied_share = float((ratios == 1).mean())
+    if tied_share > MAX_TIED_SHARE:
+        notes.append(
+            f"{tied_share:.0%} of rows have two nearest neighbors at the same distance (few "
+            "distinct values?); two-NN is then too large and was left out."
+        )
+    else:
+        found["two_nn"] = two_nn(ratios)
+    if distinct.all():
+        found["maximum_likelihood"] = maximum_likelihood(near)
+    guess = found.get("maximum_likelihood") or found.get("two_nn")
+    if distinct.all() and guess is not None:
+        found["local_pca"] = axes = local_pca(sample, near, guess.value, seed)
+        n_axes = near.indices.shape[1] - 1
+        if axes is not None and axes.value > SATURATED_SHARE * n_axes:
+            found["local_pca"] = None
+            notes.append(f"Local PCA finds variance in most of {n_axes} axes, and was left out.")
+    return {name: value for name, value in found.items() if value is not None}, notes
+
+
+def combine_estimates(found: dict[str, Dimension]) -> float | None:
+    """The median of the estimates."""
+    return float(np.median([value.value for value in found.values()])) if found else None
+
+
+# -- residual variance of geodesic distances ------------------------------------------------------
+
+GEODESIC_SAMPLES = 800  # rows between which all shortest paths are computed: 0.7 s on one core
+MAX_DIMENSIONS = 10  # of the embeddings that are compared
+N_NEIGHBORS_TRIED = (5, 7, 10, 14)  # of the graph: more make short circuits, fewer make detours
+MAX_SAMPLE_NEIGHBORS = 30  # until the graph of the sample is connected
+MIN_MANIFOLD_SAMPLES = 50  # fewer rows do not show whether a manifold is curved
+MIN_CLUSTER_SHARE = 0.05  # of the rows in a connected component that counts as a cluster
+
+
+class ResidualVariances(NamedTuple):
+    """1 - r² of geodesic distances and distances in embeddings of 1, 2, ... dimensions."""
+
+    n_neighbors: int  # of the graph
+    linear: Reals  # of PCA (classical scaling)
+    geodesic: Reals  # of Isomap
+    is_manifold: bool  # can it be one manifold, with enough rows to see it?
+
+
+def compute_residual_variances(
+    sample: Sample, dimension: float, seed: int
+) -> ResidualVariances | None:
+    """Residual variances in a small sample, or in its largest connected component.
+
+    None if that has less than half of the rows. Too many neighbors make short circuits, too few
+    make detours. Both distort Isomap's embedding, so the number of neighbors is the one for which
+    its residual variance at `dimension` dimensions is least.
+    """
+    if len(sample) > GEODESIC_SAMPLES:
+        # The name of a random stream is part of the result: another one would sample other rows.
+        sample = sample.take(random.subset(seed, "ways", len(sample), GEODESIC_SAMPLES))
+    if len(sample) < MIN_NEIGHBORHOOD_SAMPLES:
+        return None
+    near = sample.find_neighbors(min(MAX_SAMPLE_NEIGHBORS, len(sample) - 1))
+    connected = np.flatnonzero(count_components(near) == 1) + 1
+    widest = near.indices.shape[1]
+    inside = np.arange(len(sample))
+    fewest = min(max(N_NEIGHBORS_TRIED[0], int(connected[0])), widest) if len(connected) else widest
+    if not len(connected):
+        inside = np.flatnonzero(label_components(near, widest) == 0)
+        if len(inside) < max(MIN_NEIGHBORHOOD_SAMPLES, len(sample) // 2):
+            return None
+    n_components = min(MAX_DIMENSIONS, len(inside) - 2)
+    linear = scale_classically(sample.take(inside).compute_distances(), n_components)
+    p = int(np.clip(round(dimension), 1, n_components)) - 1
+    tried = sorted({fewest, *(k for k in N_NEIGHBORS_TRIED if fewest <= k <= widest)})
+    found = [_compare_embeddings(near, k, inside, linear) for k in tried]
+    best = min(found, key=lambda one: float(one.geodesic[p]))
+    is_manifold = len(sample) >= MIN_MANIFOLD_SAMPLES and not _has_clusters(near)
+    return best._replace(is_manifold=is_manifold)
+
+
+def _has_clusters(near: NeighborGraph) -> bool:
+    """Do few neighbors leave several large components?
+
+    Shortest paths between clusters lead from one to the next, whether curved or not.
+    """
+    sizes = np.bincount(label_components(near, N_NEIGHBORS_TRIED[0]))
+    return bool((sizes > MIN_CLUSTER_SHARE * len(near.indices)).sum() > 1)
+
+
+def _compare_embeddings(
+    near: NeighborGraph, k: int, inside: NDArray[np.int64], linear: Reals
+) -> ResidualVariances:
+    """PCA and Isomap against the geodesic distances in the graph of k neighbors."""
+    edges = symmetric_edges(Neighbors.of_table(near.indices[:, :k], near.distances[:, :k]))
+    D = shortest_paths(edges, inside)[:, inside].astype(np.float64)
+    D = (D + D.T) / 2
+    isomap = scale_classically(D, linear.shape[1])
+    return ResidualVariances(
+        k, compute_residual_variance(D, linear), compute_residual_variance(D, isomap), True
+    )
+
+
+def scale_classically(D: Reals, k: int) -> Reals:
+    """Classical scaling of distances to k dimensions."""
+    n = len(D)
+    values, vectors = eigh(double_center(-0.5 * D * D), subset_by_index=[n - k, n - 1])
+    return np.asarray(vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0)))
+
+
+def compute_residual_variance(D: Reals, Y: Reals) -> Reals:
+    """1 - r² of D and distances in the first 1, 2, ... columns of Y."""
+    upper = np.triu_indices(len(D), 1)
+    centered = D[upper] - D[upper].mean()
+    square = np.zeros(len(centered))
+    residuals = []
+    for y in Y.T:
+        square += (y[upper[0]] - y[upper[1]]) ** 2
+        d = np.sqrt(square)
+        d -= d.mean()
+        spread = float((centered @ centered) * (d @ d))
+        residuals.append(1 - float(centered @ d) ** 2 / spread if spread > 0 else 1.0)
+    return np.clip(residuals, 0, 1)
+
+
+# -- independent components -----------------------------------------------------------------------
+
+ICA_SAMPLES = 4 * GEODESIC_SAMPLES  # rows of the search: 10 ms for six columns
+MIN_ICA_SAMPLES = 100  # fewer rows have a kurtosis by accident
+MAX_ICA_COMPONENTS = 6  # beyond, no two directions would stand out
+SVD_SAMPLES = GEODESIC_SAMPLES  # rows that give the leading axes of wide data
+MAX_DIRECT_SVD_SIDE = 100  # rows or columns up to which all rows are decomposed
+MIN_AXIS_RATIO = 1e-6  # singular value of an axis relative to the first, below which it is noise
+MIN_KURTOSIS_ERRORS = 5.5  # standard errors; a search in normal noise finds one of 4 or 5
+MIN_CONTRAST_GAIN = 1.1  # over the principal axes, whose contrast is the baseline
+MAX_OBLIQUE_ANGLE = 70.0  # degrees between two directions that are not orthogonal
+MAX_ITERATIONS, TOLERANCE = 200, 1e-8  # of the fixed-point iteration, which takes about ten
+
+
+def check_oblique_directions(sample: Sample, dimension: float, seed: int) -> Finding | None:
+    """Independent directions that are not orthogonal, which PCA's axes would mix.
+
+    Directions with the largest deviation from a normal distribution, by fixed-point iteration
+    (FastICA; Hyvärinen, 1999), must be significant by their kurtosis, and more so than the
+    principal axes. None if there are not two of them at an angle of less than 70 degrees.
+    """
+    if not sample.is_euclidean or len(sample) < MIN_ICA_SAMPLES:
+        return None
+    size = min(len(sample), ICA_SAMPLES)
+    X = sample.take(random.subset(seed, "directions", len(sample), size)).take_dense()
+    _, sizes, axes = np.linalg.svd(_subsample(X - X.mean(0), seed), full_matrices=False)
+    p = int(np.clip(np.ceil(dimension), 2, MAX_ICA_COMPONENTS))
+    p = min(p, int((sizes > MIN_AXIS_RATIO * sizes[0]).sum()))
+    if p < 2:
+        return None
+    Y = (X - X.mean(0)) @ axes[:p].T
+    scale = Y.std(0)
+    Z = Y / scale
+    rotation = rotate_to_independence(Z, seed)
+    contrast, pca_contrast = compute_contrast(Z @ rotation), compute_contrast(Z)
+    significant = np.flatnonzero(contrast > MIN_KURTOSIS_ERRORS * np.sqrt(24 / len(Z)))
+    if len(significant) < 2 or contrast.sum() < MIN_CONTRAST_GAIN * pca_contrast.sum():
+        return None
+    directions = rotation[:, significant] * scale[:, None]
+    directions /= np.linalg.norm(directions, axis=0)
+    cosines = np.abs(np.triu(directions.T @ directions, 1))
+    angle = float(np.degrees(np.arccos(np.clip(cosines.max(), 0, 1))))
+    if angle > MAX_OBLIQUE_ANGLE:
+        return None
+    return Finding(
+        "notice",
+        "shape",
+        f"{len(significant)} independent directions are significant, two of them at {angle:.0f} "
+        "degrees; principal axes are orthogonal and mix them.",
+        "To find the directions use sklearn.decomposition.FastICA; an embedding by PCA still "
+        "preserves the distances.",
+    )
+
+
+def _subsample(X: Reals, seed: int) -> Reals:
+    """Few enough rows for a quick decomposition, which still show the leading axes."""
+    if len(X) <= SVD_SAMPLES or min(X.shape) <= MAX_DIRECT_SVD_SIDE:
+        return X
+    return X[random.subset(seed, "axes", len(X), SVD_SAMPLES)]
+
+
+def rotate_to_independence(Z: Reals, seed: int) -> Reals:
+    """Rotation of whitened rows to independent components (symmetric FastICA with tanh)."""
+    p = Z.shape[1]
+    W = np.linalg.qr(random.normals(seed, "rotation", (p, p)))[0]
+    for _ in range(MAX_ITERATIONS):
+        T = np.tanh(Z @ W)
+        U, _, V = np.linalg.svd(Z.T @ T / len(Z) - W * (1 - T * T).mean(0))
+        rotated = U @ V
+        change = np.abs(np.abs((rotated * W).sum(0)) - 1).max()
+        W = rotated
+        if change < TOLERANCE:
+            break
+    return np.asarray(W)
+
+
+def compute_contrast(S: Reals) -> Reals:
+    """Absolute excess kurtosis of each column of mean 0 and variance 1."""
+    return np.asarray(np.abs((S**4).mean(0) - 3))

@@ -4,10 +4,10 @@
 functions of their own too.
 """
 
+from .evaluation import continuity as continuity
 from .evaluation import evaluate as evaluate
+from .evaluation import evaluate_model as evaluate_model
+from .evaluation import trustworthiness as trustworthiness
 from .measures import DEFINITIONS as DEFINITIONS
 from .measures import Measure as Measure
-from .model_evaluation import evaluate_model as evaluate_model
 from .result import Evaluation as Evaluation
-from .single_measures import continuity as continuity
-from .single_measures import trustworthiness as trustworthiness

@@ -1,18 +1,69 @@
-"""Findings on the neighbor graph: connected components, short circuits, outliers and hubs."""
+"""Findings on rows: duplicates, outliers, hubs, the neighbor graph; and on given distances."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
+from ...input.tables import Table
+from ...input.validation import symmetry_of
 from ...neighbor_graph import NeighborGraph
 from ...parameters import Reals
-from ...spaces import Neighbors, rank_by_size
+from ...spaces import Neighbors, hash_rows, rank_by_size
 from ...spaces.graph import find_short_circuits
-from .raw_data import Sample
+from .raw_data import RawData, Sample
 from .result import MAX_AFFECTED, Finding, list_some, pluralize
+
+MANY_DUPLICATES_SHARE = 0.1  # of the rows, from which duplicates are a warning
+
+
+class DistinctRows(NamedTuple):
+    """Complete rows without duplicates of earlier ones, and the finding on duplicates."""
+
+    rows: NDArray[np.int64]
+    finding: Finding
+
+
+def find_distinct_rows(keys: NDArray[np.uint64], complete: NDArray[np.bool_]) -> DistinctRows:
+    """The first of each group of equal rows, among the complete ones."""
+    rows = np.flatnonzero(complete)
+    _, first, counts = np.unique(keys[rows], return_index=True, return_counts=True)
+    distinct = rows[np.sort(first)]
+    n_duplicates = len(rows) - len(distinct)
+    if not n_duplicates:
+        return DistinctRows(distinct, Finding("fine", "duplicate rows", "No two rows are equal."))
+    example = int(rows[first[counts.argmax()]])
+    finding = Finding(
+        "warning" if n_duplicates > MANY_DUPLICATES_SHARE * len(rows) else "notice",
+        "duplicate rows",
+        f"{n_duplicates} of {len(rows)} rows are duplicates of others; row {example} occurs "
+        f"{int(counts.max())} times.",
+        "Graph methods merge duplicates and count them; if they are no separate observations, "
+        "drop them.",
+        (example,),
+    )
+    return DistinctRows(distinct, finding)
+
+
+def compute_row_keys(data: RawData) -> NDArray[np.uint64]:
+    """One number per row of data that are no rows of numbers; distances of 0 mean equal rows."""
+    if data.kind == "distances":
+        first = [
+            int(np.argmax(row == 0)) if (row == 0).any() else i for i, row in enumerate(data.X)
+        ]
+        return np.array(first, np.uint64)
+    if isinstance(data.items, Table):
+        return hash_rows(np.hstack([data.items.numbers + 0.0, data.items.codes.astype(np.float64)]))
+    first_index: dict[str, int] = {}
+    keys = [first_index.setdefault(repr(item), i) for i, item in enumerate(data.items)]
+    return np.array(keys, np.uint64)
+
+
+# -- the neighbor graph ---------------------------------------------------------------------------
 
 OUTLIER_DEVIATIONS = 5.0  # robust standard deviations of the logarithm of the kth distance
 OUTLIER_DISTANCE_RATIO = 3.0  # of a row's kth distance to its neighbors', in many dimensions
@@ -176,3 +227,55 @@ def check_hubness(near: NeighborGraph, k: int, rows: NDArray[np.int64], where: s
         "metric='cosine', or use TSNE, whose scale adapts to each row.",
         (int(rows[hub]),),
     )
+
+
+# -- a matrix of distances ------------------------------------------------------------------------
+
+
+def check_distances(D: Reals, tolerance: float = 1e-6) -> list[Finding]:
+    """What is wrong with the matrix; a single finding that is fine if it can be used."""
+    nonfinite = ~np.isfinite(D)
+    if nonfinite.any():
+        row, column = map(int, np.argwhere(nonfinite)[0])
+        return [
+            Finding(
+                "error",
+                "missing",
+                f"{int(nonfinite.sum())} distances are missing or infinite; the first is at row "
+                f"{row}, column {column}.",
+                "Only MDS and NonMetricMDS take missing distances (NaN).",
+            )
+        ]
+    symmetry = symmetry_of(D)
+    found = []
+    if symmetry.asymmetry > tolerance * symmetry.largest:
+        i, j = symmetry.asymmetry_at
+        found.append(
+            Finding(
+                "error",
+                "symmetry",
+                f"Entry ({i}, {j}) is {D[i, j]:.6g}, but ({j}, {i}) is {D[j, i]:.6g}.",
+                "Distances are symmetric; pass (D + D.T) / 2 if the mean is meant.",
+            )
+        )
+    if symmetry.smallest < 0:
+        i, j = symmetry.smallest_at
+        found.append(
+            Finding(
+                "error",
+                "sign",
+                f"The distance at row {i}, column {j} is {symmetry.smallest:.6g}.",
+                "Distances are not negative; of similarities s take sqrt(s_ii + s_jj - 2 s_ij).",
+            )
+        )
+    if symmetry.diagonal > tolerance * max(symmetry.largest, 0):
+        found.append(
+            Finding(
+                "error",
+                "diagonal",
+                f"Row {symmetry.diagonal_at} is {symmetry.diagonal:.6g} away from itself.",
+                "Are these similarities s? Then pass sqrt(s_ii + s_jj - 2 s_ij).",
+            )
+        )
+    fine = Finding("fine", "missing", "Every distance is a finite number >= 0, and symmetric.")
+    return found or [fine]

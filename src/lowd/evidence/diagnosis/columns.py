@@ -1,27 +1,20 @@
-"""Findings on columns: missing values, text, constants, scale, duplicates, correlation."""
+"""Findings on columns: missing values, text, constants, content, scale, correlation."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from ... import random
+from ... import progress, random
 from ...input.validation import SAFE_RANGE
 from ...parameters import Reals
-from .column_meaning import (
-    GIVEN_NAMES,
-    Meaning,
-    capitalize,
-    check_content,
-    check_identifiers,
-    check_skewness,
-    recognize_content,
-    remove_numbers,
-)
-from .column_statistics import ColumnSummary
-from .raw_data import RawData, Sample
+from ...spaces import hash_rows
+from .raw_data import MAX_SAFE_ENTRY, MIN_SAFE_ENTRY, RawData, Sample
 from .result import MAX_AFFECTED, Action, Finding, Severity, list_some, merge_actions
 
 DOMINANT_VARIANCE_SHARE = 0.9  # in one column, of more than two
@@ -36,6 +29,21 @@ MAX_CORRELATED_COLUMNS = 2000  # of which all pairs are correlated: 32 MB
 EQUAL_CORRELATION = 1 - 1e-10  # columns that may be equal but for rounding of the correlation
 FEW_INCOMPLETE_SHARE = 0.1  # of the rows, which may then be dropped
 MANY_MISSING_SHARE = 0.5  # of a column, which is then better dropped than filled
+
+Content: TypeAlias = Literal["counts", "genotypes", "one quantity", "quantities"]
+
+
+class Meaning(NamedTuple):
+    """What the columns of a matrix are, and why they are taken so."""
+
+    content: Content
+    reason: str = ""
+    stem: str = ""  # that the numbered names of the columns share, or nearly all of them
+
+    @property
+    def shares_units(self) -> bool:
+        return self.content != "quantities"
+
 
 UNKNOWN_MEANING = Meaning("quantities")
 
@@ -395,4 +403,375 @@ def _report_correlation(names: list[str], R: Reals, part: str) -> Finding:
         "What they share counts twice in distances; PCA combines it "
         "(PCA(n_components=0.99, whiten=True) also equalizes it).",
         (names[a], names[b]),
+    )
+
+
+# -- what columns hold ----------------------------------------------------------------------------
+
+# Words of a column's name, in lower case.
+ID_WORDS = {"id", "ids", "uid", "uuid", "guid", "ssn", "isbn", "ean", "sku", "barcode", "rowid"}
+ROW_WORDS = {"index", "idx", "key", "row", "nr", "no", "number", "unnamed"}  # if all values differ
+CODE_WORDS = {
+    *(
+        "zip",
+        "zipcode",
+        "postcode",
+        "postal",
+        "plz",
+        "code",
+        "codes",
+        "fips",
+        "naics",
+        "sic",
+        "icd",
+    ),
+    *("phone", "fax", "type", "category", "kind", "region", "district", "branch"),
+}
+MAX_TABLE_COLUMNS = 1000  # a wider table is a matrix of one kind, whatever its names are
+MIN_COUNTED_ROWS = 10  # that count up before they are taken as row numbers
+# Names that a reader or a program gives to columns without one say nothing about the content.
+GIVEN_NAMES = {"x", "v", "column", "col", "var", "feature", "f", "c", "field", "unnamed"}
+MIN_NUMBERED_COLUMNS = 10  # with one stem (px0, px1, ...) that are one quantity
+NUMBERED_SHARE = 0.9  # of all columns
+MIN_COUNT_COLUMNS = 20  # fewer columns of small integers are numbers of things, each its own
+MIN_ZERO_SHARE = 0.5  # of the entries of a matrix of counts
+MIN_GENOTYPE_COLUMNS = 100
+INSPECTED_COLUMNS = 200  # drawn at random, whose values show genotypes or counts
+INSPECTED_ROWS = 2000
+MIN_GENOTYPE_SHARE = 0.95  # of the inspected columns
+MIN_SKEWNESS = 2.0  # that of an exponential distribution
+MIN_TAIL_RATIO = 10.0  # of the largest value to the median
+MIN_SKEWNESS_ROWS = 20  # fewer have a skewness by accident
+MIN_COMPONENTS = 3  # columns that may be principal components
+MAX_COMPONENT_CORRELATION = 1e-3  # of principal components: rounding of a text file
+
+
+def recognize_content(data: RawData, summary: ColumnSummary, sample: Sample | None) -> Meaning:
+    """Counts, genotypes, one quantity in all columns, or (what is left) several quantities."""
+    d = data.n_features
+    if sample is None or len(sample) < 3 or d < 2:
+        return Meaning("quantities")
+    Z = _inspect(sample)
+    whole = bool((np.rint(Z) == Z).all())
+    if d >= MIN_GENOTYPE_COLUMNS and _are_genotypes(Z):
+        return Meaning("genotypes", "columns have the three values of allele counts")
+    if whole and d >= MIN_COUNT_COLUMNS and summary.low.min() >= 0 and Z.max() > 1:
+        zeros = float((Z == 0).mean())
+        if zeros > MIN_ZERO_SHARE:
+            return Meaning("counts", f"all entries are integers >= 0, {zeros:.0%} of them 0")
+    if data.is_sparse:
+        return Meaning("one quantity", "sparse columns are weights of one kind")
+    if stem := _find_stem(data.names):
+        reason = f"the names of the columns differ in a number ({stem}...)"
+        return Meaning("one quantity", reason, stem)
+    low, high = float(summary.low.min()), float(summary.high.max())
+    if d >= MIN_COUNT_COLUMNS and low >= 0 and (high in (1.0, 255.0)):
+        return Meaning("one quantity", f"all entries are between 0 and {high:g}, as pixels are")
+    if _are_components(sample):
+        return Meaning("one quantity", "the columns are principal components")
+    return Meaning("quantities")
+
+
+def check_content(meaning: Meaning) -> list[Finding]:
+    """Counts and genotypes need their own preparation."""
+    if meaning.content == "counts":
+        return [
+            Finding(
+                "notice",
+                "counts",
+                f"The rows hold counts: {meaning.reason}. Totals of rows and large counts dominate "
+                "distances.",
+                "Make the totals equal and take logarithms: Pipeline(normalize=True, log1p=True).",
+                action=Action(
+                    {"normalize": True, "log1p": True},
+                    "rows were divided by their totals and log(1 + x) was taken",
+                ),
+            )
+        ]
+    if meaning.content == "genotypes":
+        return [
+            Finding(
+                "notice",
+                "genotypes",
+                f"The rows hold genotypes: {meaning.reason}. On their principal components new "
+                "individuals shrink toward 0 (correct_shrinkage=True).",
+                "Standardize each SNP, and reduce by PCA first: Pipeline(scale=True, pca=...).",
+                action=Action({"scale": True}, "SNPs were divided by their standard deviations"),
+            )
+        ]
+    return []
+
+
+def check_identifiers(data: RawData, summary: ColumnSummary) -> list[Finding]:
+    """Columns that name rows, and codes, whose numbers are names too."""
+    if data.n_features > MAX_TABLE_COLUMNS or data.is_sparse:
+        return []
+    found: dict[str, list[int]] = {"id": [], "code": []}
+    for j in np.flatnonzero(summary.varies):
+        role = _find_role(data, int(j))
+        if role is not None:
+            found[role].append(int(j))
+    sentences = {
+        "id": ("identifiers", "{} only {} the rows: equal or near numbers mean nothing."),
+        "code": ("codes", "{} {} codes: numbers that are names, whose differences mean nothing."),
+    }
+    findings = []
+    for kind, columns in found.items():
+        if not columns:
+            continue
+        topic, sentence = sentences[kind]
+        action = {"id": ("names", "name"), "code": ("holds", "hold")}[kind][len(columns) > 1]
+        where = data.list_columns(columns)
+        findings.append(
+            Finding(
+                "warning",
+                topic,
+                sentence.format(capitalize(where), action),
+                "Leave them out of the features; color the map by them.",
+                tuple(data.describe_column(j) for j in columns[:MAX_AFFECTED]),
+                Action({"drop": data.identify_columns(columns)}, f"{where} left out"),
+            )
+        )
+    return findings
+
+
+def check_skewness(data: RawData, sample: Sample, columns: NDArray[np.int64]) -> list[Finding]:
+    """Heavy tails of columns >= 0, where a few large values decide all distances."""
+    if len(sample) < MIN_SKEWNESS_ROWS or data.n_features > MAX_TABLE_COLUMNS:
+        return []
+    Z = sample.take_dense(columns)
+    heavy = [int(j) for j, x in zip(columns, Z.T, strict=True) if _has_heavy_tail(x)]
+    if not heavy:
+        return []
+    where = data.list_columns(heavy)
+    return [
+        Finding(
+            "notice",
+            "skewness",
+            f"{capitalize(where)} {'have' if heavy[1:] else 'has'} a heavy tail: few large values "
+            "decide the distances.",
+            "Take logarithms: Pipeline(log1p=[...]).",
+            tuple(data.describe_column(j) for j in heavy[:MAX_AFFECTED]),
+            Action({"log1p": data.identify_columns(heavy)}, f"logarithm of {where} taken"),
+        )
+    ]
+
+
+def _find_role(data: RawData, j: int) -> Literal["id", "code"] | None:
+    if not _are_whole(np.asarray(data.X[:INSPECTED_ROWS, j], np.float64)):
+        return None
+    x = np.asarray(data.X[:, j], np.float64)
+    if not _are_whole(x):
+        return None
+    x = x[np.isfinite(x)]
+    words = set() if data.names is None else set(_split_words(str(data.names[j])))
+    if words & ID_WORDS:
+        return "id"
+    if words & CODE_WORDS:
+        return "code"
+    counts_up = len(x) >= MIN_COUNTED_ROWS and x[0] in (0, 1) and bool((np.diff(x) == 1).all())
+    return "id" if counts_up or (words & ROW_WORDS and len(np.unique(x)) == len(x)) else None
+
+
+def _are_whole(x: Reals) -> bool:
+    """Integers, as far as they are known."""
+    known = x[np.isfinite(x)]
+    return bool((np.rint(known) == known).all())
+
+
+def _split_words(name: str) -> list[str]:
+    """The words of a name.
+
+    >>> _split_words("CustomerID"), _split_words("zip-code"), _split_words("ID1")
+    (['customer', 'id'], ['zip', 'code'], ['id1'])
+    """
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return [word.lower() for word in re.split(r"[\W_]+", spaced) if word]
+
+
+def remove_numbers(name: str) -> str:
+    """The name without its numbers.
+
+    >>> remove_numbers("px12"), remove_numbers("pixel_0_3"), remove_numbers("PC1")
+    ('px', 'pixel', 'PC')
+    """
+    return re.sub(r"[\W_]*\d+", "", name)
+
+
+def _find_stem(names: tuple[str, ...] | None) -> str:
+    """The name that nearly all columns have but for a number; "" if there is none."""
+    if names is None or len(names) < MIN_NUMBERED_COLUMNS:
+        return ""
+    stems = [remove_numbers(name) for name in names if name[-1:].isdigit()]
+    if not stems:
+        return ""
+    values, counts = np.unique(stems, return_counts=True)
+    most = str(values[counts.argmax()])
+    given = most.lower() in GIVEN_NAMES
+    return "" if given or counts.max() < NUMBERED_SHARE * len(names) else most
+
+
+def _inspect(sample: Sample) -> Reals:
+    """Some columns of some rows."""
+    d = sample.X.shape[1]
+    columns = random.subset(0, "inspected", d, min(d, INSPECTED_COLUMNS))
+    part = sample.take(np.arange(min(len(sample), INSPECTED_ROWS)))
+    return part.take_dense(columns)
+
+
+def _are_genotypes(Z: Reals) -> bool:
+    """Three equally spaced values in nearly all columns; 0 may stand for the mean, too."""
+    found = three = 0
+    for x in Z.T:
+        values = np.unique(x)
+        if len(values) == 4 and (values == 0).any():
+            values = values[values != 0]
+        if len(values) <= 2:
+            found += 1
+        elif len(values) == 3:
+            gaps = np.diff(values)
+            equal = abs(gaps[1] - gaps[0]) <= 1e-4 * gaps[0]
+            found, three = found + equal, three + equal
+    return bool(found >= MIN_GENOTYPE_SHARE * Z.shape[1] and three >= Z.shape[1] / 2)
+
+
+def _are_components(sample: Sample) -> bool:
+    """Uncorrelated columns with falling variances around 0."""
+    if sample.X.shape[1] < MIN_COMPONENTS or len(sample) <= sample.X.shape[1]:
+        return False
+    Z = sample.take_dense()
+    Z = Z - Z.mean(0)
+    variance = (Z**2).mean(0)
+    if not (variance > 0).all() or not (np.diff(variance) <= 0).all():
+        return False
+    R = Z.T @ Z / len(Z) / np.sqrt(np.outer(variance, variance))
+    np.fill_diagonal(R, 0)
+    return bool(np.abs(R).max() < MAX_COMPONENT_CORRELATION)
+
+
+def _has_heavy_tail(x: Reals) -> bool:
+    middle = float(np.median(x))
+    if x.min() < 0 or middle <= 0 or x.max() < MIN_TAIL_RATIO * middle:
+        return False
+    before = _skewness(x)
+    return before > MIN_SKEWNESS and abs(_skewness(np.log1p(x / middle))) < before / 2
+
+
+def _skewness(x: Reals) -> float:
+    gaps = x - x.mean()
+    spread = float(np.sqrt((gaps**2).mean()))
+    return float((gaps**3).mean() / spread**3) if spread > 0 else 0.0
+
+
+def capitalize(text: str) -> str:
+    """A sentence begins with a capital; all else, such as names of columns, stays."""
+    return text[:1].upper() + text[1:]
+
+
+# -- statistics in one pass -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """Statistics of each column over its finite entries, and of the rows."""
+
+    n_nonfinite: NDArray[np.int64]  # per column
+    first_nonfinite: tuple[int, int] | None  # row, column
+    infinite: bool
+    low: Reals
+    high: Reals
+    mean: Reals
+    variance: Reals
+    complete: NDArray[np.bool_]  # rows whose entries are all finite
+    keys: NDArray[np.uint64]  # equal for equal rows, and with high probability only for these
+
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Columns with more than one value."""
+        return np.asarray(self.high > self.low)
+
+    @property
+    def max_abs(self) -> float:
+        """The largest absolute value of a finite entry."""
+        bounds = np.abs([*self.low, *self.high])
+        return float(bounds[np.isfinite(bounds)].max(initial=0))
+
+    @property
+    def is_safe(self) -> bool:
+        """Can entries be squared and summed without overflow or underflow?"""
+        return MIN_SAFE_ENTRY < self.max_abs < MAX_SAFE_ENTRY
+
+
+def summarize_columns(data: RawData) -> ColumnSummary:
+    """Read every entry once."""
+    return _summarize_sparse(data.X) if data.is_sparse else _summarize_dense(data)
+
+
+def _summarize_dense(data: RawData) -> ColumnSummary:
+    n, d = data.X.shape
+    n_nonfinite, seen = np.zeros(d, np.int64), np.zeros(d)
+    mean, scatter = np.zeros(d), np.zeros(d)
+    low, high = np.full(d, np.inf), np.full(d, -np.inf)
+    complete, keys = np.ones(n, bool), np.zeros(n, np.uint64)
+    first_nonfinite, infinite = None, False
+    for i, rows in data.iterate_blocks():
+        here = slice(i, i + len(rows))
+        keys[here] = hash_rows(rows)
+        finite = np.isfinite(rows)
+        all_finite = bool(finite.all())
+        if not all_finite:
+            if first_nonfinite is None:
+                at = np.unravel_index(int(np.argmin(finite)), finite.shape)
+                first_nonfinite = i + int(at[0]), int(at[1])
+            infinite |= bool(np.isinf(rows).any())
+            complete[here] = finite.all(1)
+            low = np.minimum(low, np.where(finite, rows, np.inf).min(0))
+            high = np.maximum(high, np.where(finite, rows, -np.inf).max(0))
+            rows = np.where(finite, rows, 0)
+        else:
+            low, high = np.minimum(low, rows.min(0)), np.maximum(high, rows.max(0))
+        count = finite.sum(0)
+        n_nonfinite += len(rows) - count
+        with np.errstate(over="ignore", invalid="ignore"):
+            center = rows.sum(0) / np.maximum(count, 1)
+            gaps = rows - center if all_finite else (rows - center) * finite
+            share = np.divide(count, seen + count, out=np.zeros(d), where=seen + count > 0)
+            scatter += (gaps**2).sum(0) + seen * share * (center - mean) ** 2
+        mean += share * (center - mean)
+        seen += count
+        progress.report("columns", i + len(rows), n)
+    # The mean is rounded, so a constant column has a little variance left.
+    variance = np.where(high > low, scatter / np.maximum(seen, 1), 0)
+    return ColumnSummary(
+        n_nonfinite, first_nonfinite, infinite, low, high, mean, variance, complete, keys
+    )
+
+
+def _summarize_sparse(X: csr_array) -> ColumnSummary:
+    """The same for sparse rows; entries that are not stored are 0."""
+    n, d = X.shape
+    entries = np.asarray(X.data, np.float64)
+    finite = np.isfinite(entries)
+    row = np.repeat(np.arange(n), np.diff(X.indptr))
+    n_nonfinite = np.bincount(X.indices[~finite], minlength=d)
+    complete = np.ones(n, bool)
+    complete[row[~finite]] = False
+    first_nonfinite = None
+    if not finite.all():
+        at = int(np.argmin(finite))
+        first_nonfinite = int(row[at]), int(X.indices[at])
+    values = np.where(finite, entries, 0)
+    stored = np.bincount(X.indices, minlength=d)
+    outside = np.where(stored < n, 0.0, np.inf)
+    low, high = outside.copy(), -outside
+    np.minimum.at(low, X.indices, np.where(finite, entries, np.inf))
+    np.maximum.at(high, X.indices, np.where(finite, entries, -np.inf))
+    mean = np.bincount(X.indices, values, minlength=d) / n
+    gaps = np.where(finite, values - mean[X.indices], 0)
+    scatter = np.bincount(X.indices, gaps**2, minlength=d) + (n - stored) * mean**2
+    variance = np.where(high > low, scatter / n, 0)
+    infinite = bool(np.isinf(entries).any())
+    keys = hash_rows(X)
+    return ColumnSummary(
+        n_nonfinite, first_nonfinite, infinite, low, high, mean, variance, complete, keys
     )
