@@ -415,7 +415,7 @@ class RowBlocks:
 
     @property
     def _reading(self) -> Reading:
-        return Reading(self.dtype, self.prepare)
+        return Reading(self.dtype, self.n_features, self.prepare)
 
     def _compute_list(
         self,
@@ -560,6 +560,7 @@ class Reading(NamedTuple):
     """As what blocks are read."""
 
     dtype: np.dtype[Any]
+    width: int
     prepare: Callable[[Any], Any] | None
 
 
@@ -616,6 +617,11 @@ def read(source: Any, where: Where, chosen: Indices | None, reading: Reading | N
         raise DataError(found.describe(where.describe(row, found.column)))
     if reading is None:
         return rows
+    if rows.shape[1:] != (reading.width,):
+        raise DataError(
+            f"{where} has the shape {rows.shape}, but X has {reading.width} features; look at what "
+            "makes the blocks."
+        )
     rows = rows.astype(reading.dtype, copy=False)
     check_finite(rows, where, chosen)
     try:
@@ -656,6 +662,13 @@ def _take_rows(source: Any, where: Where, chosen: Indices | None) -> Any:
     if chosen is not None:
         consecutive = len(chosen) and bool((np.diff(chosen) == 1).all())
         block = block[slice(chosen[0], chosen[-1] + 1) if consecutive else chosen]
+    if np.ma.is_masked(block):
+        row, column = map(int, np.argwhere(np.ma.getmaskarray(block))[0])
+        row = row if chosen is None else int(chosen[row])
+        raise DataError(
+            f"X hides entries behind a mask, the first at {where.describe(row, column)}; fill them "
+            "(dask.array.ma.filled) or drop their rows."
+        )
     return block if issparse(block) else np.ascontiguousarray(block)
 
 

@@ -331,6 +331,24 @@ def test_what_is_wrong_with_blocks_is_said(tmp_path):
         lowd.open_blocks(X, sample=1)
     with pytest.raises(DataError, match=r"4 features.*5"):
         lowd.PCA(2).fit(lazy(X, 20)).transform(lazy(X[:, :4], 20))
+    wide = lazy(X, 20).map_blocks(lambda part: np.c_[part, part], meta=np.empty((0, 0)))
+    model = lowd.PCA(2).fit(X)
+    for call in (lowd.PCA(2).fit, lambda Q: model.transform(Q).compute()):
+        with pytest.raises(DataError, match=r"block 0 has the shape \(20, 10\).* 5 features"):
+            call(wide)
+
+
+def test_a_mask_in_a_block():
+    X = np.ma.masked_array(rows(60), mask=False)
+    shown = da.from_array(X, chunks=(20, 5), asarray=False)
+    same_bits(lowd.PCA(2).fit(shown).components_, lowd.PCA(2).fit(X.data).components_)
+    X = X.copy()
+    X[33, 2] = np.ma.masked
+    hidden = da.from_array(X, chunks=(20, 5), asarray=False)
+    model = lowd.PCA(2).fit(X.data)
+    for call in (lowd.PCA(2).fit, lambda Q: model.transform(Q).compute()):
+        with pytest.raises(DataError, match="behind a mask, the first at row 33, column 2"):
+            call(hidden)
 
 
 # -- cells of very many rows ----------------------------------------------------------------------

@@ -295,7 +295,7 @@ def test_objects_for_callables():
     with pytest.raises(DataError, match="one string"):
         model.fit("words")
     with pytest.raises(DataError, match="sequence"):
-        model.fit(word for word in ("a", "bb"))
+        model.fit(object())
     with pytest.raises(DataError, match="0 objects"):
         model.fit([])
     for bad in (-1.0, np.nan, np.inf):
@@ -314,6 +314,46 @@ def test_masks():
     model = lowd.PCA(2).fit(rows_like(20, 3))
     with pytest.raises(DataError, match="mask"):
         model.transform(hidden)
+
+
+NO_ROWS = {
+    "set": (lambda X: set(map(tuple, X)), "a set has no order"),
+    "generator": (lambda X: (row for row in X), "pass a list or an array"),
+    "dict_values": (lambda X: dict(enumerate(X)).values(), "pass a list or an array"),
+    "matrix": (np.asmatrix, r"pass numpy\.asarray\(X\)"),
+    "LazyFrame": (lambda X: polars.DataFrame(X).lazy(), r"pass X\.collect\(\)"),
+    "AnnData": (lambda X: pytest.importorskip("anndata").AnnData(X), r"pass adata\.X, or"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")  # NumPy's own
+@pytest.mark.parametrize("name", NO_ROWS)
+def test_what_holds_rows_but_is_not_them(name):
+    """NumPy takes a set for one entry, and unpacks AnnData down to 64 dimensions."""
+    make, remedy = NO_ROWS[name]
+    X = rows_like(20, 3)
+    model, made = lowd.PCA(2).fit(X), make(X)
+    calls = {
+        "fit": lowd.PCA(2).fit,
+        "transform": model.transform,
+        "inverse_transform": model.inverse_transform,
+        "table": lowd.ClassicalMDS(metric="gower").fit,
+        "objects": lowd.ClassicalMDS(metric=lambda a, b: abs(a[0] - b[0])).fit,
+        "evaluate": lambda X: lowd.evaluate(X, rows_like(20, 2)),
+        "diagnose": lowd.diagnose,
+        "dimension": lowd.dimension,
+        "neighbors": lambda X: lowd.neighbors(X, 3),
+        "compare": lambda X: lowd.compare(X, ["PCA"]),
+    }
+    for call in calls.values():
+        with pytest.raises(DataError, match=f"needs rows, and X is of the type {name}; .*{remedy}"):
+            call(made)
+
+
+def test_one_column_is_no_table():
+    for made in (pd.Series([1.0, 2.0]), polars.Series([1.0, 2.0]), pyarrow.chunked_array([[1.0]])):
+        with pytest.raises(DataError, match="X is one column"):
+            lowd.ClassicalMDS(metric="gower").fit(made)
 
 
 def test_columns_of_one_name():

@@ -73,7 +73,7 @@ def test_sparse_input_is_never_rearranged(case):
 
 @each([case for case in FIRST if takes_sparse(case)])
 def test_no_note_is_left_on_sparse_input(case):
-    """SciPy notes on a matrix whether it is sorted, and goes by that after a user has changed it."""
+    """SciPy notes on a matrix whether it is sorted, and goes by that when a user has changed it."""
     X = csr_array(_with_zeros(case, np.float64)[0])
     X = csr_array((X.data, X.indices, X.indptr), shape=X.shape)
     notes = set(vars(X))

@@ -1,14 +1,15 @@
-"""Entries of arrays that are no numbers: text and dates, which NumPy would convert silently."""
+"""What is no rows of numbers, although NumPy would silently make some of it: text, dates, sets."""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator, Set, ValuesView
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ColumnTypeError
+from ..errors import ColumnTypeError, DataError
 
 # pandas' Timestamp, Timedelta and NaT are subclasses of the standard ones.
 POINTS_IN_TIME = (np.datetime64, datetime.date)
@@ -25,6 +26,23 @@ def is_number(entry: object) -> bool:
 def is_date(entry: object) -> bool:
     """Whether an entry is a date or a duration."""
     return isinstance(entry, (*POINTS_IN_TIME, *DURATIONS))
+
+
+def refuse_containers(X: object, subject: str) -> None:
+    """Refuse what holds rows but is not them, before NumPy takes it for one entry or for many."""
+    kind = f"{type(X).__module__.partition('.')[0]}.{type(X).__name__}"
+    if kind == "anndata.AnnData":  # whose rows are such objects again, down to 64 dimensions
+        remedy = "pass adata.X, or coordinates such as adata.obsm['X_pca']"
+    elif kind == "polars.LazyFrame":
+        remedy = "pass X.collect()"
+    elif isinstance(X, np.matrix):
+        remedy = "pass numpy.asarray(X)"
+    elif isinstance(X, Set | Iterator | ValuesView):
+        unordered = "a set has no order: " if isinstance(X, Set) else ""
+        remedy = f"{unordered}pass a list or an array of rows"
+    else:
+        return
+    raise DataError(f"{subject} needs rows, and X is of the type {type(X).__name__}; {remedy}.")
 
 
 def refuse_non_numbers(X: object, subject: str) -> None:

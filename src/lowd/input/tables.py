@@ -135,6 +135,8 @@ def package_of(X: object) -> str:
 
 def get_columns(X: Frame) -> dict[Any, Column]:
     package = package_of(X)
+    if package in _FRAMES and not hasattr(X, "columns"):
+        raise DataError(f"X is one column, a {type(X).__name__} of {package}; pass a table.")
     if package == "pandas":
         if not X.columns.is_unique:
             twice = X.columns[X.columns.duplicated()][0]

@@ -7,7 +7,6 @@ categories) and "objects" (anything a callable metric understands).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 
 import numpy as np
@@ -21,7 +20,7 @@ from ..backend import threads
 from ..errors import ColumnTypeError, DataError, MetricWarning, UnsupportedError, warn
 from ..parameters import Indices, Reals
 from .arguments import Input
-from .entries import refuse_non_numbers
+from .entries import refuse_containers, refuse_non_numbers
 from .integers import refuse_large_integers
 from .tables import Frame, Table, column_kinds, is_table, list_types
 
@@ -67,6 +66,7 @@ def validate(
     Without `check_values` rows are not searched for NaN. Where a fit does not read the entries, few
     rows are not widened. With `priorities` rows are hashed as well.
     """
+    refuse_containers(X, type(model).__name__)
     if kind == "table":
         return _validate_table(model, X, fitting)
     if kind == "objects" and not _is_numeric_2d(X):
@@ -135,6 +135,7 @@ def refuse_table_output(model: Estimator) -> None:
 def validate_embedding(Y: Input, k: int) -> Reals:
     """Valid coordinates in the embedding, for an inverse transform."""
     if not _is_plain_array(Y):
+        refuse_containers(Y, "inverse_transform")
         refuse_non_numbers(Y, "inverse_transform")
         refuse_large_integers(Y, "inverse_transform")
         Y = check_array(Y, dtype=[np.float64, np.float32], order="C", ensure_all_finite=False)
@@ -209,7 +210,7 @@ def _validate_rows(model: Estimator, X: Input, fitting: bool, sparse: bool) -> A
 
 def to_canonical_csr(A: csr_array, name: str) -> csr_array:
     """CSR with sorted indices and no duplicates; the caller's matrix is never changed."""
-    A = csr_array(A)  # another object with the same entries: SciPy notes on it what it finds of them
+    A = csr_array(A)  # another object of the same entries, on which SciPy notes what it finds
     if not A.has_canonical_format:
         A = A.copy()
     try:
@@ -258,7 +259,7 @@ def _validate_table(model: Estimator, X: Frame, fitting: bool) -> Data:
 
 
 def _validate_objects(model: Estimator, X: Input) -> Data:
-    if not isinstance(X, Sequence | np.ndarray) and not hasattr(X, "__len__"):
+    if not hasattr(X, "__len__"):
         raise DataError(
             f"{type(model).__name__} needs a sequence of objects, got {type(X).__name__}."
         )

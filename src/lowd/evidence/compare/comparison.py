@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ... import progress, random
 from ...errors import DataError, ParameterError
 from ...input.arguments import Input
+from ...input.entries import refuse_containers
 from ...parameters import Seed
 from ..quality.measures import encode_labels
 from ..types import MetricLike, MetricParams
@@ -150,6 +151,7 @@ def compare(
 
 
 def _count_rows(X: Input) -> int:
+    refuse_containers(X, "a comparison")
     n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
     if n < MIN_SAMPLES:
         raise DataError(f"{n} rows: a comparison of embeddings needs at least {MIN_SAMPLES}.")

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, issparse
 from ... import random
 from ...errors import DataError, ParameterError, UnsupportedError
 from ...input.arguments import Input
-from ...input.entries import is_date, is_number, refuse_non_numbers
+from ...input.entries import is_date, is_number, refuse_containers, refuse_non_numbers
 from ...input.integers import LargeInteger, list_large_integers, refuse_large_integers
 from ...input.tables import Table, column_kinds, is_table, read_number_columns
 from ...neighbor_graph import NeighborGraph
@@ -187,6 +187,7 @@ def read_data(
     """Read the data of a diagnosis; an error only for what is no data at all."""
     if not accepts(Metric, metric):
         raise ParameterError(f"metric={metric!r}: expected {describe(Metric)}.")
+    refuse_containers(X, "a diagnosis")
     if metric == "gower":
         refuse_large_integers(X, "metric='gower'")
         table = Table.read(X)
