@@ -15,6 +15,7 @@ import json
 import math
 import os
 import secrets
+import tokenize
 import zipfile
 from importlib import import_module
 from pathlib import Path
@@ -44,6 +45,7 @@ FORMAT = 3  # whoever changes the state of a class raises it
 _BROKEN = (
     *(zipfile.BadZipFile, EOFError, OSError, ValueError, KeyError, TypeError, IndexError),
     *(AttributeError, RecursionError, RuntimeError, SyntaxError, ArithmeticError, MemoryError),
+    tokenize.TokenError,  # of a header of .npy
 )
 
 
@@ -65,25 +67,29 @@ def save(model: Reducer, path: str | os.PathLike[str]) -> None:
     >>> bool((lowd.load(path).transform([[2.0, 2.0]]) == model.transform([[2.0, 2.0]])).all())
     True
     """
-    if type(model).__name__ not in _model_modules() or not model.__sklearn_is_fitted__():
+    name = type(model).__name__
+    if name not in _model_modules() or type(model) is not class_of(name):
         raise UnsupportedError(
-            f"only a fitted lowd model can be saved, got {model!r}; call fit first."
+            f"only a model of lowd can be saved, got a {name} of {type(model).__module__}; pickle "
+            "it, or build preparation and method as one model by lowd.Pipeline."
         )
+    if not model.__sklearn_is_fitted__():
+        raise UnsupportedError(f"only a fitted model can be saved, got {model!r}; call fit first.")
     check_folder(path)
     members: dict[str, Any] = {}
     tree = {"format": FORMAT, "lowd": __version__, **_pack_model(model, members)}
     files = [_npy(array) for array in members.values()]
     tree["digest"] = _digest(tree, files)
     target = Path(path)
-    name = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+    begun = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with name.open("xb") as file:
+        with begun.open("xb") as file:
             _write(file, tree, files)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, target)
+        os.replace(begun, target)
     except BaseException:
-        name.unlink(missing_ok=True)
+        begun.unlink(missing_ok=True)
         raise
 
 
@@ -124,7 +130,8 @@ def class_of(name: str) -> type[Reducer]:
 def _model_modules() -> dict[str, str]:
     package = __name__.rpartition(".")[0]
     methods = {name: f"{package}.methods.{module}" for name, module in METHODS.items()}
-    others = {"Pipeline": "pipeline", "NeighborsTransformer": "neighbor_graph"}
+    others = {"Pipeline": "pipeline", "Columns": "pipeline"}
+    others["NeighborsTransformer"] = "neighbor_graph"
     return methods | {name: f"{package}.{module}" for name, module in others.items()}
 
 
@@ -314,7 +321,12 @@ def _unpack(part: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
         return np.array([str(name) for name in part["names"]], object)
     if "csr" in part:
         data, indices, indptr = (_unpack(item, arrays) for item in part["csr"])
+        if not len(data) == len(indices) == indptr[-1]:
+            raise StoreError("the parts of a sparse matrix are of different lengths.")
         matrix = csr_array((data, indices, indptr), shape=tuple(part["shape"]))
+        if matrix.indices.dtype != indices.dtype or matrix.indptr.dtype != indptr.dtype:
+            # SciPy has copied them, and would do so for each matrix that claims these arrays.
+            raise StoreError("the indices of a sparse matrix are of two types or too small a one.")
         matrix.check_format(full_check=True)
         return matrix
     if "list" in part or "tuple" in part:

@@ -15,6 +15,7 @@ import zipfile
 import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
+from sklearn.pipeline import make_pipeline
 
 import lowd
 from case_data import rows_like
@@ -70,10 +71,15 @@ def test_no_such_file_or_folder(tmp_path, saved):
         lowd.save(saved[0], tmp_path / "no" / "such" / "folder")
 
 
-@pytest.mark.parametrize("thing", [lowd.PCA(2), "text", None, np.ones(3), object()])
-def test_only_fitted_models_are_saved(thing, tmp_path):
-    with pytest.raises(UnsupportedError, match="fitted lowd model"):
-        lowd.save(thing, tmp_path / "model")
+NO_MODELS = ["text", None, np.ones(3), object(), make_pipeline(lowd.PCA(2)).fit(np.eye(4))]
+
+
+def test_only_fitted_models_are_saved(tmp_path):
+    with pytest.raises(UnsupportedError, match="call fit first"):
+        lowd.save(lowd.PCA(2), tmp_path / "model")
+    for thing in NO_MODELS:
+        with pytest.raises(UnsupportedError, match=r"model of lowd .* pickle it, or .* Pipeline"):
+            lowd.save(thing, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 
 
