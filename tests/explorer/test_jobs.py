@@ -14,7 +14,7 @@ import pytest
 import lowd
 from explorers import read_arrow, wait_for
 from lowd import progress
-from lowd.explorer import quality
+from lowd.explorer import evidence
 from lowd.explorer.api import make_session
 from lowd.explorer.routes import Request, Routes
 
@@ -172,7 +172,7 @@ def test_closing_waits_until_the_evaluation_has_stopped(session, monkeypatch):
         finally:
             ended.append(True)
 
-    monkeypatch.setattr(quality, "_evaluate", evaluate)
+    monkeypatch.setattr(evidence, "_evaluate", evaluate)
     routes = Routes(session)
     routes.evaluations.get(next(iter(session.panels)))
     begun.wait()

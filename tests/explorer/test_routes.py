@@ -75,15 +75,15 @@ def test_columns_as_the_list_describes_them(ask, data):
 
 
 def test_evidence_is_refused_until_it_is_computed(ask, monkeypatch):
-    from lowd.explorer import quality
+    from lowd.explorer import evidence
 
-    may_end, evaluate = threading.Event(), quality.evaluate
+    may_end, evaluate = threading.Event(), evidence.evaluate
 
     def wait_and_evaluate(*args, **options):
         may_end.wait(60)
         return evaluate(*args, **options)
 
-    monkeypatch.setattr(quality, "evaluate", wait_and_evaluate)
+    monkeypatch.setattr(evidence, "evaluate", wait_and_evaluate)
     assert ask("GET", "/api/panels/p1/evidence", status=409)["code"] == "not_ready"
     may_end.set()
     wait_for(ask, "/api/panels/p1/quality")

@@ -13,9 +13,9 @@ import pytest
 
 import lowd
 from explorers import BASE, PORT, TOKEN
+from lowd.explorer.page import CONTENT_SECURITY_POLICY
 from lowd.explorer.routes import MAX_UPLOAD_BYTES, Routes
 from lowd.explorer.server import Server, check_address, is_own_host, make_app
-from lowd.explorer.shell import CONTENT_SECURITY_POLICY
 
 PATHS = ["/api/view", "/api/panels/p0/points", "/static/app.js", "/api/nothing"]
 
@@ -165,19 +165,19 @@ def test_text_of_the_data_cannot_become_markup():
     """Titles and values are escaped in the page and in the offline file."""
     evil = "</script><img src=x onerror=alert(1)>"
     X = np.random.default_rng(0).normal(size=(12, 3))
-    from lowd.explorer import export
     from lowd.explorer.api import make_session
+    from lowd.explorer.page import make_page
 
     session = make_session(X, {evil: X[:, :2]}, labels=[evil, "b"] * 6, title=evil)
-    page = export.make_page(Routes(session), state=evil)
+    page = make_page(Routes(session), state=evil)
     assert evil not in page
     assert "<img" not in page.split("<body>")[1].split('id="lowd-state"')[0]
 
 
 def test_the_offline_page_may_ask_for_nothing(routes):
-    from lowd.explorer import export
+    from lowd.explorer.page import make_page
 
-    page = export.make_page(routes)
+    page = make_page(routes)
     policy = page.split('Content-Security-Policy" content="')[1].split('"')[0]
     assert policy.startswith("default-src &#x27;none&#x27;")
     assert "connect-src" not in policy

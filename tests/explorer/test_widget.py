@@ -36,7 +36,7 @@ def test_messages_are_answered_by_the_same_routes(routes, monkeypatch):
 
 
 def test_the_module_holds_the_script_and_the_style_of_the_page(routes):
-    from lowd.explorer.shell import read_static
+    from lowd.explorer.page import read_static
     from lowd.explorer.widget import make_widget
 
     widget = make_widget(routes)

@@ -19,7 +19,7 @@ from ..io.writing import write_completely
 from ..methods.pca import PCA
 from ..pipeline import Pipeline
 from ..reducer import Reducer
-from . import export
+from . import page
 from .routes import Routes
 from .session import Session
 
@@ -180,10 +180,10 @@ class Explorer:
 
     def save(self, path: str | Path) -> None:
         """Write the whole view as one HTML file that works without a server."""
-        page = export.make_page(self._routes)
+        text = page.make_page(self._routes)
 
         def write(temporary: Path) -> None:
-            temporary.write_text(page, "utf-8")
+            temporary.write_text(text, "utf-8")
 
         write_completely(path, write)
 

@@ -17,10 +17,8 @@ from ..io.options import name_missing_features
 from ..io.preparation import Preparation
 from ..io.reading import read_bytes
 from ..io.table import Column, Data, Table
-from .arrow import list_or_none
-from .columns import read_feature
-from .faults import RequestError, describe_error
-from .session import MAX_PANEL_DIMENSIONS, Panel, Session
+from .replies import RequestError, describe_error, list_or_none
+from .session import MAX_PANEL_DIMENSIONS, Panel, Session, read_feature
 
 if TYPE_CHECKING:
     from ..reducer import Reducer

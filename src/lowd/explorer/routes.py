@@ -6,81 +6,40 @@ a query and a body, and gives a status, a content type and bytes.
 
 from __future__ import annotations
 
-import json
 import re
 import traceback
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from io import BytesIO
-from typing import Any, TypeAlias
-from urllib.parse import parse_qsl
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..io import frames
-from ..io.table import Column
 from ..report.points import encode_png
-from . import export
-from .arrow import ARROW_TYPE, encode_columns, encode_points
-from .comparison import compare_selection
-from .faults import RequestError, describe_error
-from .forms import list_methods
-from .jobs import Jobs
-from .neighbors import find_neighbors
+from . import page
+from .evidence import Evaluations, compare_selection, find_neighbors
+from .jobs import Jobs, list_methods
 from .new_points import MAX_NEW_ROWS, Uploads, list_sliders, move_row
-from .quality import Evaluations
+from .replies import (
+    ARROW_TYPE,
+    HTML_TYPE,
+    PNG_TYPE,
+    Reply,
+    Request,
+    RequestError,
+    attach,
+    describe_error,
+    encode_columns,
+    encode_points,
+    to_arrow,
+    to_file,
+    to_json,
+)
 from .session import Session
 
-JSON_TYPE, PNG_TYPE, HTML_TYPE = "application/json", "image/png", "text/html; charset=utf-8"
 MAX_CHUNK_ROWS = 2**18  # Rows of one response: 2 MB of coordinates.
 MAX_UPLOAD_BYTES = 2**25  # Size of one file of new points.
 MAX_REQUEST_BYTES = 2**26  # Size of any other body: a selection of 5 million rows as text.
 MAX_FOUND_ROWS = 100_000  # Rows found by a search.
-FILE_TYPES = {"csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
-
-
-@dataclass(frozen=True)
-class Request:
-    """A request independent of its transport, with query and body as they came."""
-
-    method: str
-    path: str
-    query: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
-
-    @classmethod
-    def parse(cls, method: str, target: str, body: bytes = b"") -> Request:
-        """Make a request from a path with its query."""
-        path, _, query = target.partition("?")
-        return cls(method, path, dict(parse_qsl(query)), body)
-
-    def read_json(self) -> dict[str, Any]:
-        try:
-            content = json.loads(self.body)
-        except (ValueError, RecursionError):
-            content = None
-        if not isinstance(content, dict):
-            raise RequestError(400, "bad_request", "the request body is not a JSON object.")
-        return content
-
-    def read_int(self, name: str, default: int, low: int, high: int) -> int:
-        text = self.query.get(name, str(default))
-        if not re.fullmatch(r"\d{1,12}", text) or not low <= int(text) <= high:
-            raise RequestError(
-                400, "bad_request", f"{name}={text!r}: expected a number from {low} to {high}."
-            )
-        return int(text)
-
-
-@dataclass(frozen=True)
-class Reply:
-    """An HTTP status, a content type, the bytes, and further headers."""
-
-    status: int
-    type: str
-    body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 Handler: TypeAlias = Callable[..., Reply]
@@ -305,15 +264,15 @@ class Routes:
         rows: NDArray[np.int64] | slice = slice(None)
         if asked.get("rows") is not None:
             rows = self.session.check_rows(asked["rows"])
-        columns = export.collect_columns(self.session, rows)
+        columns = page.collect_columns(self.session, rows)
         return to_file(columns, asked.get("format", "csv"), "selection")
 
     def export_page(self, request: Request) -> Reply:
         state = request.read_json().get("state", "")
         if not isinstance(state, str):
             raise RequestError(422, "bad_request", "state: expected a text.")
-        page = export.make_page(self, state)
-        return Reply(200, HTML_TYPE, page.encode("utf-8"), _attach("explorer.html"))
+        text = page.make_page(self, state)
+        return Reply(200, HTML_TYPE, text.encode("utf-8"), attach("explorer.html"))
 
 
 _ROUTES = [
@@ -343,25 +302,3 @@ _ROUTES = [
     ("POST", "/api/export", "export_rows"),
     ("POST", "/api/export/html", "export_page"),
 ]
-
-
-def to_json(value: object, status: int = 200) -> Reply:
-    """Make a reply of JSON; NaN in it would be a bug."""
-    return Reply(status, JSON_TYPE, json.dumps(value, allow_nan=False).encode("utf-8"))
-
-
-def to_arrow(data: bytes) -> Reply:
-    return Reply(200, ARROW_TYPE, data)
-
-
-def to_file(columns: Mapping[str, Column], kind: object, name: str) -> Reply:
-    """Make a reply that is saved as a file."""
-    if not isinstance(kind, str) or kind not in FILE_TYPES:
-        raise RequestError(422, "bad_request", f"format={kind!r}: expected csv or parquet.")
-    with BytesIO() as file:
-        frames.write(frames.make_frame(columns), file, kind)
-        return Reply(200, FILE_TYPES[kind], file.getvalue(), _attach(f"{name}.{kind}"))
-
-
-def _attach(name: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="lowd-{name}"'}

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from ..errors import MissingPackageError, ParameterError
-from .faults import Fault
-from .routes import HTML_TYPE, Reply, Request, Routes, to_json
-from .shell import CONTENT_SECURITY_POLICY, STATIC_TYPES, make_served_page, read_static
+from .page import CONTENT_SECURITY_POLICY, STATIC_TYPES, make_served_page, read_static
+from .replies import HTML_TYPE, Fault, Reply, Request, to_json
+from .routes import Routes
 
 try:
     import uvicorn

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingPackageError
-from .routes import Request, Routes
-from .shell import read_static
+from .page import read_static
+from .replies import Request
+from .routes import Routes
 
 try:
     import anywidget

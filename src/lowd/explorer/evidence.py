@@ -1,4 +1,4 @@
-"""Quality of panels, computed one after the other in a thread while the page goes on."""
+"""What the page says of panels and rows: quality, neighbors, how a selection differs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from .. import progress
 from ..errors import Cancelled, LowdError
 from ..evidence.quality import evaluate
 from ..evidence.quality.measures import DEFINITIONS, encode_labels
+from ..evidence.quality.metric_spaces import nearest_others
 from ..evidence.quality.result import MEASURE_GROUPS
 from ..plot.colors import is_continuous
 from ..report.figures import choose_spectrum
 from ..spaces import count_rows, take_rows
-from .arrow import list_or_none
-from .columns import MAX_CATEGORY_NUMBERS
-from .faults import Fault, RequestError, describe_error
-from .session import Panel, Session
+from .replies import Fault, RequestError, describe_error, encode_columns, list_or_none
+from .session import MAX_CATEGORY_NUMBERS, PageColumn, Panel, Session
 
 if TYPE_CHECKING:
     from ..evidence.quality import Evaluation
+
+# -- quality of panels ---------------------------------------------------------------------------
 
 MAX_NEIGHBORS = 15  # Neighbors of the measures, as in `lowd.evaluate`.
 MAX_CURVE_POINTS = 512  # Points of an R_NX curve; a panel is not wider.
@@ -259,4 +260,167 @@ def _describe_scree(session: Session, panel: Panel) -> dict[str, object] | None:
         "values": list_or_none(values[:MAX_SCREE_VALUES]),
         "share": ratio is not None,
         "description": spectrum.description,
+    }
+
+
+# -- nearest neighbors ---------------------------------------------------------------------------
+
+MAX_SHOWN_NEIGHBORS = 200
+TABLE_NEIGHBORS = 10  # Neighbors of each row in a page without a server.
+# Most rows of such a page: 1.6 MB. Finding all neighbors of more rows takes minutes.
+MAX_TABLE_ROWS = 20_000
+
+
+def find_neighbors(session: Session, row: int, k: int) -> dict[str, object]:
+    """The nearest rows in the data with their distances, and the nearest ones in each panel."""
+    if session.space is None:
+        raise RequestError(
+            409,
+            "unavailable",
+            "only coordinates are known, not the data.",
+            "Start with the data: lowd view MAP --data FILE.",
+        )
+    k = min(k, session.n - 1, MAX_SHOWN_NEIGHBORS)
+    found = nearest_others(session.space, np.array([row], np.int64), k) if k else None
+    in_panels = {
+        key: find_in_panel(panel.coordinates, row, k)
+        for key, panel in list(session.panels.items())
+        if np.isfinite(panel.coordinates[row, 0])
+    }
+    metric = session.metric
+    return {
+        "row": row,
+        "metric": metric if isinstance(metric, str) else getattr(metric, "__name__", "callable"),
+        "rows": [] if found is None else found.indices[0].tolist(),
+        "distances": [] if found is None else list_or_none(found.distances[0]),
+        "panels": in_panels,
+    }
+
+
+def find_in_panel(Y: NDArray[np.float32], row: int, k: int) -> list[int]:
+    """The nearest other rows that an embedding holds, nearest first.
+
+    >>> find_in_panel(np.array([[0.0], [5.0], [1.0], [np.nan]], np.float32), 0, 3)
+    [2, 1]
+    """
+    squares = np.square(Y - Y[row], dtype=np.float64).sum(1)
+    squares[row] = np.nan
+    held = np.isfinite(squares)
+    k = min(k, int(held.sum()))
+    if not k:
+        return []
+    squares[~held] = np.inf
+    near = np.argpartition(squares, k - 1)[:k]
+    order: list[int] = near[np.lexsort((near, squares[near]))].tolist()
+    return order
+
+
+def encode_table(session: Session) -> bytes | None:
+    """The nearest neighbors of all rows as Arrow, or None if there are too many rows."""
+    k = min(TABLE_NEIGHBORS, session.n - 1)
+    if session.space is None or session.n > MAX_TABLE_ROWS or not k:
+        return None
+    found = nearest_others(session.space, None, k)
+    columns = {f"n{j}": np.ascontiguousarray(found.indices[:, j], np.int32) for j in range(k)}
+    distances = {f"d{j}": np.ascontiguousarray(found.distances[:, j], np.float32) for j in range(k)}
+    return encode_columns(columns | distances)
+
+
+# -- selected rows and the others ----------------------------------------------------------------
+
+MAX_COMPARED_COLUMNS = 50
+# Rows of each side: the standard error is then 0.002 standard deviations.
+MAX_COMPARED_ROWS = 200_000
+
+
+def compare_selection(session: Session, rows: NDArray[np.int64]) -> dict[str, object]:
+    """Effect sizes of all columns: Cohen's d for numbers, difference of shares for categories."""
+    is_selected = np.zeros(session.n, bool)
+    is_selected[rows] = True
+    others = np.flatnonzero(~is_selected)
+    found = []
+    if len(others):
+        inside, outside = _thin(rows), _thin(others)
+        for column in session.columns:
+            entry = None
+            if column.kind == "number":
+                entry = _compare_numbers(column, inside, outside)
+            elif column.kind == "category":
+                entry = _compare_shares(column, inside, outside)
+            if entry is not None:
+                found.append(entry)
+    found.sort(key=lambda entry: -abs(entry["effect"]))  # type: ignore[arg-type]
+    return {
+        "selected": len(rows),
+        "rest": len(others),
+        "columns": found[:MAX_COMPARED_COLUMNS],
+    }
+
+
+def _thin(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    return rows[:: -(-len(rows) // MAX_COMPARED_ROWS)]
+
+
+def compute_cohens_d(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> float:
+    """Difference of the means in units of the pooled standard deviation.
+
+    >>> round(compute_cohens_d(np.array([2.0, 4.0]), np.array([1.0, 3.0])), 4)
+    0.7071
+    """
+    gap = float(inside.mean() - outside.mean())
+    a, b = len(inside), len(outside)
+    squares = np.square(inside - inside.mean()).sum() + np.square(outside - outside.mean()).sum()
+    pooled = float(np.sqrt(squares / max(a + b - 2, 1)))
+    if pooled == 0:
+        return 0.0 if gap == 0 else float(np.copysign(np.finfo(np.float32).max, gap))
+    return gap / pooled
+
+
+def _compare_numbers(
+    column: PageColumn, inside: NDArray[np.int64], outside: NDArray[np.int64]
+) -> dict[str, object] | None:
+    a, b = (np.asarray(column.values[rows], np.float64) for rows in (inside, outside))
+    a, b = a[np.isfinite(a)], b[np.isfinite(b)]
+    if not len(a) or not len(b):
+        return None
+    effect = compute_cohens_d(a, b)
+    word = "higher" if effect > 0 else "lower" if effect < 0 else "equal"
+    return {
+        "column": column.key,
+        "name": column.name,
+        "kind": "number",
+        "effect": effect,
+        "text": f"{column.name} is {word}: {a.mean():.4g} against {b.mean():.4g}",
+        "selected": float(a.mean()),
+        "rest": float(b.mean()),
+        "category": None,
+        "measure": "Cohen's d",
+    }
+
+
+def _compare_shares(
+    column: PageColumn, inside: NDArray[np.int64], outside: NDArray[np.int64]
+) -> dict[str, object] | None:
+    """The category whose share differs most."""
+    size = len(column.categories)
+    if not size:
+        return None
+    # Code 0 then stands for missing values.
+    both = (column.values[rows] + 1 for rows in (inside, outside))
+    counts = [np.bincount(codes, minlength=size + 1) for codes in both]
+    shares = [count[1:] / max(count.sum(), 1) for count in counts]
+    gap = shares[0] - shares[1]
+    most = int(np.abs(gap).argmax())
+    name = column.categories[most]
+    a, b = float(shares[0][most]), float(shares[1][most])
+    return {
+        "column": column.key,
+        "name": column.name,
+        "kind": "category",
+        "effect": float(gap[most]),
+        "text": f"{column.name} is {name!r} in {a:.0%} against {b:.0%}",
+        "selected": a,
+        "rest": b,
+        "category": name,
+        "measure": "difference of shares",
     }
