@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -53,10 +54,12 @@ def test_files_are_mapped_block_by_block_and_continued(lowd_command, big):
     same_bits(whole["row"].to_numpy(), np.arange(900))
     close(whole.select("pca0", "pca1").to_numpy(), lowd.PCA(2).fit_transform(X))
     Path("out/part-000001.parquet").unlink()
+    os.truncate("out/part-000002.parquet", 100)
+    pl.read_parquet("out/part-000000.parquet").head(7).write_parquet("out/part-000000.parquet")
     Path("out/.half.parquet").write_text("left by a process that was killed")
     again = ("map", big, "-m", "pca", *MEMORY, "-o", "out/", "--json", "--no-evaluate")
     ended = lowd_command(*again)
-    assert json.loads(ended.out)["n_written"] == 1
+    assert json.loads(ended.out)["n_written"] == 3
     assert "not fitted again" in ended.err
     assert not Path("out/.half.parquet").exists()
     assert read_parts("out").equals(whole)

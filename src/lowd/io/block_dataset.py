@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from .. import progress
 from ..blocks import RowBlocks, Where
-from ..errors import ExistingFileError, FileFormatError, check_folder
+from ..errors import ExistingFileError, FileFormatError, MissingFileError, check_folder
 from ..parameters import Reals
 from ..reducer import Reducer, place_block
+from .frames import count_rows, scan
+from .source import Source
 from .writing import write, write_completely
 
 MANIFEST, MODEL_FILE, FORMAT_VERSION = "manifest.json", "model.lowd", 1
@@ -25,8 +27,9 @@ MANIFEST, MODEL_FILE, FORMAT_VERSION = "manifest.json", "model.lowd", 1
 class BlockDataset:
     """A folder with a manifest, the fitted model, and one Parquet file for each block of rows.
 
-    Files appear by renaming, so that those that are there are whole. The manifest says of what the
-    dataset is made: the same run again continues it, another one is refused.
+    Files appear by renaming, so that a process that is killed leaves whole ones; those that were
+    damaged later are written again. The manifest says of what the dataset is made: the same run
+    again continues it, another one is refused.
     """
 
     folder: Path
@@ -66,9 +69,12 @@ class BlockDataset:
         """The file of a block."""
         return self.folder / f"part-{number:06d}.parquet"
 
-    def list_missing(self, n_blocks: int) -> list[int]:
-        """The numbers of the blocks that are not written yet."""
-        return [number for number in range(n_blocks) if not self.part(number).exists()]
+    def list_missing(self, lengths: Iterable[float]) -> list[int]:
+        """The numbers of the blocks whose file is not there, or does not hold all rows of them.
+
+        A length that is not known is NaN.
+        """
+        return [number for number, n in enumerate(lengths) if not _holds(self.part(number), n)]
 
     def write(
         self, X: RowBlocks, model: Reducer, confidence: bool = False, *, fitted: bool = False
@@ -78,7 +84,7 @@ class BlockDataset:
         A model that was `fitted` to these rows may hold their coordinates.
         """
         X.check_width(model)
-        missing = self.list_missing(X.n_blocks)
+        missing = self.list_missing(X.array.chunks[0])
         folder = str(self.folder.absolute())
         if missing and fitted and len(getattr(model, "embedding_", ())) == X.n_rows:
             names, lengths = model.get_feature_names_out(), np.array(X.array.chunks[0], int)
@@ -126,6 +132,16 @@ class BlockDataset:
             path.write_text(text, encoding="utf-8")
 
         write_completely(self.folder / MANIFEST, write_file)
+
+
+def _holds(path: Path, n_rows: float) -> bool:
+    """Whether there is a Parquet file of so many rows: a truncated one has lost its footer."""
+    try:
+        source = Source.from_path(path)
+        found = count_rows(source, scan(source, "parquet"))
+    except (MissingFileError, FileFormatError):
+        return False
+    return bool(np.isnan(n_rows)) or found == n_rows
 
 
 def _write_block(rows: Any, where: Where, model: Reducer, folder: str, confidence: bool) -> int:
