@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.spatial import procrustes
+from scipy.spatial import cKDTree, procrustes
 from scipy.spatial.distance import cdist
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_digits, load_wine
 
 import lowd
 from case_data import rows_like
@@ -165,10 +165,10 @@ def shapes(n):
 
 
 # Sine of the largest angle to the true functions, by default and by a scale in the middle of where
-# the sum grows by the dimension; found .18, .14, .18 and .07, .09, .12 (2,000 rows: .09, .10, .13).
+# the sum grows by the dimension; found .15, .14, .19 and .07, .09, .12 (2,000 rows: .09, .10, .13).
 @pytest.mark.parametrize(
     ("shape", "sigma", "most", "least"),
-    [("circle", 0.2, 0.2, 0.08), ("sphere", 0.3, 0.16, 0.1), ("torus", 0.3, 0.19, 0.14)],
+    [("circle", 0.2, 0.2, 0.08), ("sphere", 0.3, 0.16, 0.1), ("torus", 0.3, 0.2, 0.14)],
 )
 def test_axes_are_eigenfunctions_of_the_laplacian(shape, sigma, most, least):
     """With α = 1 a step of the walk is heat flowing for a time σ²/2: λ = exp(-σ²μ/2)."""
@@ -238,7 +238,7 @@ def test_a_roll_is_followed(make, k):
         assert abs(np.corrcoef(*ranks)[0, 1]) > 0.99
 
 
-@pytest.mark.parametrize(("sigma", "solver"), [(None, "cholesky"), (6.0, "krylov")])
+@pytest.mark.parametrize(("sigma", "solver"), [(1.0, "cholesky"), (6.0, "krylov")])
 def test_large_dense_and_small_dense_solvers_agree(sigma, solver):
     """Beyond 1,000 points products, or a factor where gaps are narrow; below, LAPACK."""
     X = roll(1200)[0]
@@ -366,3 +366,12 @@ def test_the_scale_of_a_curve_is_that_of_all_pairs_where_six_neighbors_are_known
     scales = {k: lowd.DiffusionMaps(1, n_neighbors=k).fit(X).sigma_ for k in (5, 6, 7)}
     assert scales[5] < 0.8 * scales[6]
     assert scales[6] == scales[7] == lowd.DiffusionMaps(1).fit(X).sigma_
+
+
+def test_classes_of_digits_are_told_apart_by_default():
+    """All pairs tell .69 of the labels, 15 neighbors .89."""
+    X, y = load_digits(return_X_y=True)
+    Y = lowd.DiffusionMaps(2).fit(X).embedding_
+    near = cKDTree(Y).query(Y, 11)[1][:, 1:]
+    votes = (y[near][:, :, None] == np.arange(10)).sum(1)
+    assert (votes.argmax(1) == y).mean() > 0.85

