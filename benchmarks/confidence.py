@@ -8,8 +8,8 @@
 of all rows; three times. `compare` prints means over the sets: the calibration error, and how well
 rows that are placed well are told from others, and rows with shuffled columns from real ones; with
 the present curve of the method, and with one that is learned from the other sets. The curve of all
-sets is for `confidence_curve`. `cost` is the time of a transform with confidence, over that of one
-without.
+sets is for `confidence_curve`. `cost` is the CPU time of a transform with confidence, over that of
+one without.
 """
 
 from __future__ import annotations
@@ -214,9 +214,9 @@ def cost(methods: tuple[str, ...], rows: int = 3000, new: int = 200) -> None:
         spent: dict[bool, list[float]] = {False: [], True: []}
         for _ in range(15):
             for wanted, times in spent.items():
-                begin = time.perf_counter()
+                begin = time.process_time()
                 model.transform(Q, return_confidence=wanted)
-                times.append(time.perf_counter() - begin)
+                times.append(time.process_time() - begin)
         plain, rated = (min(times) for times in spent.values())
         print(f"{method:24} {plain * 1e3:8.2f} ms {rated * 1e3:8.2f} ms {rated / plain:5.2f}")
 
