@@ -415,3 +415,38 @@ def test_subnormal_and_huge_float64():
     # A linear map needs no squares.
     close(near.transform(X * 1e200), near.transform(X * 1e100) * 1e100)
     close(near.transform(X * 0.0), np.tile(near.transform(np.zeros((1, 4))), (30, 1)))
+
+
+_PAIRED = np.repeat([4.0, 1.0, 0.25], [2, 3, 3])  # variances of columns, in groups
+_PLUS_MINUS = np.vstack([np.diag(np.sqrt(_PAIRED)), -np.diag(np.sqrt(_PAIRED))])
+EQUAL_AXES = {
+    "PCA": (lowd.PCA, _PLUS_MINUS),
+    "PCA of sparse rows": (lowd.PCA, csr_array(_PLUS_MINUS)),
+    "PCA of wide rows": (lowd.PCA, _PLUS_MINUS @ np.linalg.qr(rows_like(99, 8))[0].T),
+    "PCA by iteration": (
+        lowd.PCA,
+        np.repeat(_PLUS_MINUS, 100, axis=0) @ np.linalg.qr(rows_like(2500, 8))[0].T,
+    ),
+    "ClassicalMDS": (lowd.ClassicalMDS, _PLUS_MINUS),
+    "ClassicalMDS of distances": (
+        lambda k: lowd.ClassicalMDS(k, metric="minkowski", metric_params={"p": 2}),
+        _PLUS_MINUS,
+    ),
+    "KernelPCA": (lambda k: lowd.KernelPCA(k, kernel="poly", degree=1), _PLUS_MINUS),
+    "Isomap": (lambda k: lowd.Isomap(k, n_neighbors=15), _PLUS_MINUS),
+    "LaplacianEigenmaps": (lambda k: lowd.LaplacianEigenmaps(k, n_neighbors=2), "circle"),
+    "DiffusionMaps": (lambda k: lowd.DiffusionMaps(k, n_neighbors=2), "circle"),
+    "LocallyLinearEmbedding": (lambda k: lowd.LocallyLinearEmbedding(k, n_neighbors=2), "circle"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::lowd.errors.LowdWarning")
+@pytest.mark.parametrize("name", EQUAL_AXES)
+def test_an_axis_that_the_next_one_equals_is_listed(name):
+    make, X = EQUAL_AXES[name]
+    if isinstance(X, str):
+        t = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+        X = np.column_stack([np.cos(t), np.sin(t)])
+    assert make(1).fit(X).degenerate_axes_ == ((0,),)
+    assert make(2).fit(X).degenerate_axes_ == ((0, 1),)
+    assert make(3).fit(X).degenerate_axes_ == ((0, 1), (2,))

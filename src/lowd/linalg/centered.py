@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -22,6 +22,7 @@ from .eigen import (
     equal_groups,
     is_dense,
     krylov_tolerance,
+    next_of,
     numerical_rank,
 )
 
@@ -131,7 +132,8 @@ def classical_scaling(
         if spectrum is None and (whole or not definite):
             spectrum = np.linalg.eigvalsh(B)[::-1]
         if spectrum is not None:
-            found = found._replace(values=spectrum[: len(found.values)])
+            count = len(found.values)
+            found = found._replace(values=spectrum[:count], following=next_of(spectrum, count))
     # What rounding of the entries may cause: the largest are a few times as large as their means.
     entry = 4 * max(float(np.abs(means).max()), abs(trace) / n)
     rounding = float(np.finfo(np.dtype(dtype)).eps * np.sqrt(n)) * entry
@@ -143,7 +145,7 @@ def classical_scaling(
         negative = _negative_share(*_estimated_spectrum(found, n, whole_trace), rounding)
     known = found.values if spectrum is None else spectrum
     noise = max(rounding / max(known[0], np.finfo(float).tiny), len(known) * np.finfo(float).eps)
-    values, vectors, groups = keep_positive(found.values, found.vectors, noise, k, dtype)
+    values, vectors, groups = keep_positive(found, noise, k, dtype)
     exact = definite or spectrum is not None
     return Scaling(values, vectors, means, found.residual, groups, negative, exact, spectrum)
 
@@ -169,13 +171,25 @@ def initial_scaling(product: Product, n: int, k: int, seed: int, dtype: DTypeLik
     return Y
 
 
+class Pairs(Protocol):
+    """Leading eigenpairs, and the eigenvalue after them."""
+
+    @property
+    def values(self) -> Reals: ...
+    @property
+    def vectors(self) -> Reals: ...
+    @property
+    def following(self) -> float: ...
+
+
 def keep_positive(
-    values: Reals, V: Reals, noise: float | Reals, k: int | None, dtype: DTypeLike
+    found: Pairs, noise: float | Reals, k: int | None, dtype: DTypeLike
 ) -> tuple[Reals, Reals, Groups]:
     """The k leading pairs with positive eigenvalues, and zeros beyond; for k=None only those pairs.
 
     Signs are fixed, and so is the basis of each group of equal eigenvalues; the groups come third.
     """
+    values, V = found.values, found.vectors
     rank = numerical_rank(values, noise)
     k = max(rank, 1) if k is None else k
     if k > rank:
@@ -184,7 +198,8 @@ def keep_positive(
             RankWarning,
         )
     held = min(k, rank)
-    groups = equal_groups(values[:held], dtype)
+    following = next_of(values, held, found.following)
+    groups = equal_groups(values[:held], dtype, following=following)
     kept, vectors = np.zeros(k), np.zeros((len(V), k))
     kept[:held] = values[:held]
     vectors[:, :held] = canonical(values[:held], V[:, :held], dtype, groups=groups)

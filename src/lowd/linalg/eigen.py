@@ -20,13 +20,15 @@ class Eigenpairs(NamedTuple):
     """The leading eigenpairs, largest first, and their largest residual |Av - λv| / |A|.
 
     `quadrature` holds all Ritz values of an iteration and their weights in its first block, which
-    estimate sums over the whole spectrum (Lanczos quadrature).
+    estimate sums over the whole spectrum (Lanczos quadrature). `following` is the next eigenvalue,
+    where it is known.
     """
 
     values: Reals
     vectors: Reals
     residual: float
     quadrature: tuple[Reals, Reals] | None = None
+    following: float = -np.inf
 
 
 def leading_eigenpairs(
@@ -62,12 +64,13 @@ def is_dense(n: int, k: int) -> bool:
 def dense_eigenpairs(A: Reals, k: int) -> Eigenpairs:
     """The k leading eigenpairs of a symmetric matrix, by LAPACK."""
     n = len(A)
-    if 2 * k <= n:  # otherwise all vectors come sooner than some
-        values, V = scipy.linalg.eigh(A, subset_by_index=(n - k, n - 1), check_finite=False)
-        if len(values) == k:  # LAPACK may find fewer than it was asked for where they are equal
-            return Eigenpairs(values[::-1], V[:, ::-1], 0.0)
-    values, V = np.linalg.eigh(A)
-    return Eigenpairs(values[::-1][:k], V[:, ::-1][:, :k], 0.0)
+    values = V = np.empty(0)
+    if 2 * k < n:  # otherwise all vectors come sooner than some
+        values, V = scipy.linalg.eigh(A, subset_by_index=(n - k - 1, n - 1), check_finite=False)
+    if len(values) <= k:  # LAPACK may find fewer than it was asked for where they are equal
+        values, V = np.linalg.eigh(A)
+    values, V = values[::-1], V[:, ::-1]
+    return Eigenpairs(values[:k], V[:, :k], 0.0, None, next_of(values, k))
 
 
 def block_width(k: int) -> int:
@@ -144,7 +147,7 @@ def block_krylov(
     V = Q[:, :m] @ S[:, :k]
     missed = AQ[:, :m] @ S[:, :k] - V * values[:k]
     residual = float(np.linalg.norm(missed, axis=0).max()) / size
-    return Eigenpairs(values[:k], V, residual, quadrature)
+    return Eigenpairs(values[:k], V, residual, quadrature, next_of(values, k))
 
 
 def products_left(history: list[tuple[int, float]], tolerance: float) -> float:
@@ -190,6 +193,11 @@ def numerical_rank(values: Reals, noise: float | Reals) -> int:
     return int(real[-1]) + 1 if len(real) else 0
 
 
+def next_of(values: Reals, k: int, otherwise: float = -np.inf) -> float:
+    """The value after the first k."""
+    return float(values[k]) if k < len(values) else otherwise
+
+
 def canonical(
     values: Reals, V: Reals, dtype: DTypeLike = np.float64, *, groups: Groups | None = None
 ) -> Reals:
@@ -218,21 +226,24 @@ def equal_groups(
     *,
     precision: float | None = None,
     floor: float = 0.0,
+    following: float = -np.inf,
 ) -> Groups:
     """Groups of two or more consecutive eigenvalues that are equal, in either order.
 
     They are if they differ by no more than `precision` of their size, which is about what solvers
-    reach, or by no more than `floor`.
+    reach, or by no more than `floor`. The last group may go on with the value `following` the last
+    one, and then have only one axis here.
 
-    >>> equal_groups(np.array([3.0, 2.0, 2.0, 2.0, 1.0]))
-    ((1, 2, 3),)
+    >>> equal_groups(np.array([3.0, 2.0, 2.0, 2.0, 1.0])), equal_groups(np.ones(1), following=1.0)
+    (((1, 2, 3),), ((0,),))
     """
+    n, values = len(values), np.append(values, following)
     if precision is None:
         precision = 1e-10 if np.dtype(dtype) == np.float64 else 1e-5
     limit = precision * np.minimum(np.abs(values[1:]), np.abs(values[:-1])) + floor
     apart = np.flatnonzero((np.abs(np.diff(values)) > limit) | (limit == 0)) + 1
     groups = np.split(np.arange(len(values)), apart)
-    return tuple(tuple(map(int, group)) for group in groups if len(group) > 1)
+    return tuple(tuple(int(j) for j in group if j < n) for group in groups if len(group) > 1)
 
 
 def signs(V: Reals) -> Reals:

@@ -101,10 +101,11 @@ def _(X: csr_array, seen: Seen, k: int) -> Axes:
     G -= shared
     G += m @ m
     G *= np.outer(root, root)
-    values, U, *_ = dense_eigenpairs(G, k)
+    values, U, *_, following = dense_eigenpairs(G, k)
     U = root[:, None] * U
     V = normalized(A.T @ U - np.outer(m, U.sum(0)))
-    return Axes(np.maximum(values, 0), V, float(np.trace(G)), "gram", 0.0, max(X.shape) * EPS)
+    values, total, noise = np.maximum(values, 0), float(np.trace(G)), max(X.shape) * EPS
+    return Axes(values, V, total, "gram", 0.0, noise, None, following)
 
 
 @by_krylov.register(csr_array)
@@ -148,7 +149,7 @@ def _(X: csr_array, seen: Seen, k: int, *, seed: int, tolerance: float, patience
         V = normalized(multiply(B, V) - np.outer(m, root @ V))
     total = float(A.data @ A.data - 2 * m @ (B @ root) + (root @ root) * (m @ m))
     noise = found.residual + max(n, d) * EPS
-    return Axes(found.values, V, total, "krylov", found.residual, noise)
+    return Axes(found.values, V, total, "krylov", found.residual, noise, None, found.following)
 
 
 def multiply(A: csr_array, V: Reals) -> Reals:

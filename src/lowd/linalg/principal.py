@@ -26,6 +26,7 @@ from .eigen import (
     block_width,
     dense_eigenpairs,
     krylov_tolerance,
+    next_of,
     numerical_rank,
     signs,
 )
@@ -44,6 +45,7 @@ class Axes(NamedTuple):
     #: Eigenvalues up to here are rounding: relative to the largest, for all axes or for each.
     noise: float | Reals = 0.0
     squares: Reals | None = None  # the diagonal of the scatter matrix, where it is known
+    following: float = -np.inf  # the next eigenvalue, where it is known
 
     @property
     def rank(self) -> int:
@@ -138,13 +140,13 @@ def by_covariance(X: Any, seen: Seen, k: int) -> Axes:
 
 def from_scatter(S: Reals, k: int, dtype: DTypeLike) -> Axes:
     """The k leading axes from a scatter matrix that was computed by products of this type."""
-    values, V, *_ = dense_eigenpairs(S, k)
+    values, V, *_, following = dense_eigenpairs(S, k)
     squares, noise = np.diagonal(S), np.full(len(values), len(S) * EPS)
     if np.dtype(dtype) == np.float32 and values[0] > 0:
         # Products are as precise as they are long: those of short columns keep their digits.
         along = sqrt(len(S)) * (squares @ V**2) / values[0]
         noise = np.maximum(noise, np.finfo(np.float32).eps * np.minimum(along, 1))
-    return Axes(values, V, float(squares.sum()), "covariance", 0.0, noise, squares)
+    return Axes(values, V, float(squares.sum()), "covariance", 0.0, noise, squares, following)
 
 
 @overridable
@@ -159,12 +161,13 @@ def by_gram(X: Any, seen: Seen, k: int) -> Axes:
     G = allocate((n, n), small, f"the inner products of {n} rows", "use fewer rows")
     poll = progress.step("inner products")
     _native.pairwise(A, A, "dot", (1.0,), center, True, G, threads(X.size * n), poll)
-    values, U, *_ = dense_eigenpairs(G.astype(np.float64, copy=False), k)
+    values, U, *_, following = dense_eigenpairs(G.astype(np.float64, copy=False), k)
     V, U = np.empty((d, U.shape[1])), U.astype(small)
     for some in chunks(d, n, 2**17):  # so that the centered rows are not formed at once
         V[some] = centered(X[:, some], seen.columns(some)).astype(small, copy=False).T @ U
     noise = max(n, d) * EPS if small == np.float64 else float(np.finfo(np.float32).eps)
-    return Axes(np.maximum(values, 0), normalized(V), float(np.trace(G)), "gram", 0.0, noise)
+    values, total = np.maximum(values, 0), float(np.trace(G))
+    return Axes(values, normalized(V), total, "gram", 0.0, noise, None, following)
 
 
 @overridable
@@ -183,7 +186,8 @@ def by_krylov(X: Any, seen: Seen, k: int, *, seed: int, tolerance: float, patien
         squares = column_scatter(X, seen.mean, seen.weights)
         trace = float((squares / seen.units**2).sum())
     noise = found.residual + max(X.shape) * EPS
-    return Axes(found.values, found.vectors, trace, "krylov", found.residual, noise)
+    values, V, residual, _, following = found
+    return Axes(values, V, trace, "krylov", residual, noise, None, following)
 
 
 def by_svd(X: Reals, seen: Seen, k: int) -> Axes:
@@ -197,7 +201,8 @@ def by_svd(X: Reals, seen: Seen, k: int) -> Axes:
     # A few digits are left for the axes of long columns; short columns have axes of their own.
     along = squares @ V**2 / (values[0] or 1.0)
     noise = relative * np.maximum(along, relative)
-    return Axes(values, V, float((sigma**2).sum()), "svd", 0.0, noise, squares)
+    total, following = float((sigma**2).sum()), next_of(sigma**2, k)
+    return Axes(values, V, total, "svd", 0.0, noise, squares, following)
 
 
 def with_rounding(
@@ -387,7 +392,7 @@ def scale_rows(X: Any, k: int | None, seed: int, dtype: DTypeLike) -> tuple[Prin
     n, d = X.shape
     mean = column_means(X)
     axes = principal_axes(X, mean, None if k is None else min(k, n, d), seed, dtype=dtype)
-    values, V, groups = keep_positive(axes.values, axes.vectors, axes.noise, k, dtype)
+    values, V, groups = keep_positive(axes, axes.noise, k, dtype)
     Y = project(X, mean, V).astype(np.float64)
     flips = signs(Y)
     left = max(axes.total - float(values.sum()), 0.0)

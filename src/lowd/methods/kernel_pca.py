@@ -288,9 +288,7 @@ class KernelPCA(Reducer):
         else:
             mean = column_means(F)
             axes = principal_axes(F, mean, min(k or m, *F.shape), seed)
-        self.eigenvalues_, V, self.degenerate_axes_ = keep_positive(
-            axes.values, axes.vectors, axes.noise, k, F.dtype
-        )
+        self.eigenvalues_, V, self.degenerate_axes_ = keep_positive(axes, axes.noise, k, F.dtype)
         self.residual_ = axes.residual
         # 3. What places new rows.
         self.landmarks_ = numbers[chosen] if in_blocks else chosen

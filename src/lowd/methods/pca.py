@@ -23,7 +23,7 @@ from ..errors import (
     warn,
 )
 from ..input.validation import validate_weights
-from ..linalg.eigen import block_width, canonical, dense_eigenpairs, equal_groups
+from ..linalg.eigen import block_width, canonical, dense_eigenpairs, equal_groups, next_of
 from ..linalg.principal import (
     EPS,
     Axes,
@@ -220,11 +220,14 @@ class PCA(Reducer):
                 f"n_components={k}, but the data have rank {rank}; the other coordinates are 0.",
                 RankWarning,
             )
+        following = next_of(values, k, axes.following)
         values = np.concatenate([values[:k], np.zeros(max(k - len(values), 0))])
 
         # 3. One answer: fixed signs, and a fixed basis where variances are equal.
         dtype, held = np.dtype(np.float32 if self._float32 else np.float64), min(k, rank)
-        self.degenerate_axes_ = groups = equal_groups(values[:held], dtype)
+        self.degenerate_axes_ = groups = equal_groups(
+            values[:held], dtype, following=following if held == k else 0.0
+        )
         W = np.zeros((len(found.mean), k), dtype)
         W[:, :held] = canonical(values[:held], axes.vectors[:, :held], dtype, groups=groups)
         self.components_, self.n_components_ = W.T, k
