@@ -12,7 +12,8 @@ __version__ = "0.2.0"  # the only place; the build reads it here
 # Public name -> module. Nothing heavy is imported until a name is used (PEP 562).
 _HOME = {name: f".methods.{module}" for name, module in METHODS.items()}
 _HOME |= {"SpectralEmbedding": ".methods.spectral"}  # scikit-learn's name
-_HOME |= {"Pipeline": ".pipeline", "RowBlocks": ".blocks", "open_blocks": ".io.block_files"}
+_HOME |= dict.fromkeys(("Pipeline", "Columns"), ".pipeline")
+_HOME |= {"RowBlocks": ".blocks", "open_blocks": ".io.block_files"}
 _HOME |= {"save": ".store", "load": ".store", "estimate": ".evidence.estimate"}
 _HOME |= {"jl_min_dim": ".methods.random_projection"}
 _HOME |= dict.fromkeys(("neighbors", "NeighborGraph", "NeighborsTransformer"), ".neighbor_graph")
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from .neighbor_graph import NeighborGraph as NeighborGraph
     from .neighbor_graph import NeighborsTransformer as NeighborsTransformer
     from .neighbor_graph import neighbors as neighbors
+    from .pipeline import Columns as Columns
     from .pipeline import Pipeline as Pipeline
     from .store import load as load
     from .store import save as save

@@ -7,10 +7,10 @@ from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 
-from . import random
+from . import confidence, random
 from .backend import chunks
 from .errors import DataError, ParameterError, UnsupportedError
 from .input.tables import column_kinds, drop_columns, is_table
@@ -84,13 +84,8 @@ class Pipeline(Reducer):
     ----------
     method_ : Reducer
         The fitted method.
-    pca_ : PCA or None
-        The fitted PCA, or None.
-    steps_ : tuple
-        The other steps with what they have learned.
-    shrinkage_slopes_ : ndarray of shape (pca,) or None
-        Size of left-out scores relative to fitted ones, by component; None unless
-        `correct_shrinkage`.
+    preparation_ : Preparation
+        All steps with what they have learned: `preparation_.apply(X)` prepares rows.
     text_columns_ : tuple
         Columns of text among those left out.
     embedding_ : ndarray of shape (n_samples, n_components)
@@ -119,9 +114,7 @@ class Pipeline(Reducer):
     correct_shrinkage: bool = False
 
     method_: Reducer = state()
-    pca_: PCA | None = state()
-    steps_: tuple[Step, ...] = state()
-    shrinkage_slopes_: Reals | None = state("n_axes")
+    preparation_: Preparation = state()
     text_columns_: tuple[str, ...] = state()
 
     def get_steps(self) -> dict[str, Any]:
@@ -135,6 +128,21 @@ class Pipeline(Reducer):
         """
         with self._running(self.backend):
             return self._prepare(self._read(X, False), training)
+
+    @property
+    def steps_(self) -> tuple[Step, ...]:
+        """The steps before PCA with what they have learned."""
+        return self.preparation_.steps
+
+    @property
+    def pca_(self) -> PCA | None:
+        """The fitted PCA, or None."""
+        return self.preparation_.pca
+
+    @property
+    def shrinkage_slopes_(self) -> Reals | None:
+        """Size of left-out scores relative to fitted ones, by component, if that is corrected."""
+        return self.preparation_.slopes
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
         """The names of the method's coordinates: tsne0, tsne1."""
@@ -172,50 +180,28 @@ class Pipeline(Reducer):
                 "Pipeline(correct_shrinkage=True) needs pca=..., whose components it corrects.",
                 "correct_shrinkage",
             )
-        self.steps_ = self._learn_steps(X)
-        self.pca_ = self.shrinkage_slopes_ = None
-        if self.pca is not None:
-            Z = self._prepare(X)
-            most = f"n_samples={Z.shape[0]}, {Z.shape[1]} prepared columns"
-            check_count(self.pca, min(Z.shape), "pca", most)
-            self.pca_ = PCA(self.pca, backend=self.backend, n_jobs=self.n_jobs).fit(Z)
-            if self.correct_shrinkage:
-                self.shrinkage_slopes_ = shrinkage_slopes(Z, self.pca_)
+        self.preparation_ = Preparation.learn(
+            X, **self._index_columns(X), backend=self.backend, n_jobs=self.n_jobs
+        )
         self.method_ = type(self.method)(**self.method.get_params(deep=False))
         return np.asarray(self.method_._learn(self._prepare(X, training=True), embed=True))
 
-    def _learn_steps(self, X: Any) -> tuple[Step, ...]:
-        """The steps before PCA, with columns by index."""
+    def _index_columns(self, X: Any) -> dict[str, Any]:
+        """The parameters that are steps, with columns by index."""
         names, d = getattr(self, "feature_names_in_", None), X.shape[1]
         numeric = [column for column in self.drop or () if column not in self.text_columns_]
         log1p = self.log1p
         if not isinstance(log1p, bool):
             log1p = find_columns(log1p, names, d, "log1p")
-        dropped = find_columns(numeric, names, d, "drop")
-        return learn_steps(
-            X,
-            drop=dropped,
-            impute=self.impute,
-            normalize=self.normalize,
-            log1p=log1p,
-            scale=self.scale,
-        )
+        steps = {name: getattr(self, name) for name in STEP_PARAMETERS}
+        return steps | {"drop": find_columns(numeric, names, d, "drop"), "log1p": log1p}
 
     # -- new points ----------------------------------------------------------------------------
 
     def _prepare(self, X: Any, training: bool = False) -> Any:
-        """Rows after all steps and on the components, in the type of the training rows."""
+        """Rows after all steps, in the type of the training rows."""
         dtype = np.dtype(np.float32 if self._float32 else np.float64)
-        X = apply_steps(self.steps_, X, dtype)
-        if self.pca_ is None:
-            return X
-        scores = self.pca_.transform(X)
-        if self.shrinkage_slopes_ is None or training:
-            return scores
-        # A component whose left-out scores are smaller than a tenth is noise, and stays as it is.
-        slopes = self.shrinkage_slopes_
-        stretched = (slopes > 0.1) & (slopes < 1)
-        return np.asarray(scores / np.where(stretched, slopes, 1.0), dtype)
+        return self.preparation_.apply(X, dtype, training=training)
 
     def _transform(self, Q: Any) -> tuple[Reals, Any]:
         prepared = self._prepare(Q).astype(self.method_._computed, copy=False)
@@ -241,12 +227,7 @@ class Pipeline(Reducer):
             raise UnsupportedError(
                 "this Pipeline has no inverse: normalize=True takes away the totals of the rows."
             )
-        X = np.asarray(self.method_.inverse_transform(Y), np.float64)
-        if self.pca_ is not None:
-            X = np.asarray(self.pca_.inverse_transform(X), np.float64)
-        for step in reversed(self.steps_):
-            X = step.invert(X)
-        return X
+        return self.preparation_.invert(np.asarray(self.method_.inverse_transform(Y), np.float64))
 
     # -- what it takes, and what it costs ------------------------------------------------------
 
@@ -261,6 +242,50 @@ class Pipeline(Reducer):
             d = k
         inner = self.method._plan(n, d, itemsize)
         return {**plan, **{f"{name} of the method": size for name, size in inner.items()}}
+
+
+class Columns(Reducer):
+    """The columns themselves as coordinates, for data of one or two columns.
+
+    Such data need no map: they are drawn as they are, and new rows beside them.
+
+    Parameters
+    ----------
+    backend : {"auto", "native", "torch"}, default="auto"
+        What computes: the native core, or torch, on a GPU if there is one. "auto" is the native
+        core, unless X is a tensor on a GPU.
+    n_jobs : int or None, default=None
+        Number of threads, which does not change the result. None and -1 are all CPUs.
+    verbose : bool or int, default=False
+        Show a progress bar on standard error.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_features)
+        The training rows.
+
+    Examples
+    --------
+    >>> import lowd
+    >>> X = [[1.0, 8.0], [2.0, 9.0], [4.0, 3.0]]
+    >>> lowd.Columns().fit_transform(X).tolist() == X
+    True
+    """
+
+    _sampled: confidence.SampledRows = state()
+
+    def _fit(self, X: Any, y: Any, seed: int) -> Reals:  # noqa: ARG002
+        self._sampled = confidence.SampledRows.of(X)
+        return np.asarray(X)
+
+    def _transform(self, Q: Any) -> tuple[Reals, None]:
+        return np.asarray(Q), None
+
+    def _inverse_transform(self, Y: Reals) -> Reals:
+        return Y
+
+    def _confidence(self, Q: Any, Y: Reals, used: None) -> Reals:  # noqa: ARG002
+        return self._sampled.bound(Q)
 
 
 def find_columns(
@@ -289,7 +314,69 @@ def find_columns(
     return found
 
 
-# -- the steps ------------------------------------------------------------------------------------
+# -- preparation ----------------------------------------------------------------------------------
+
+
+class Preparation(Held):
+    """All that happens to rows before a method, as it was learned from the training rows.
+
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 100.0], [2.0, 300.0], [3.0, np.nan]])
+    >>> Preparation.learn(X, impute="mean", scale=True).apply(X).round(2).tolist()
+    [[-1.22, -1.22], [0.0, 1.22], [1.22, 0.0]]
+    """
+
+    steps: tuple[Step, ...] = state()
+    pca: PCA | None = state()
+    slopes: Reals | None = state("n_axes")
+
+    @classmethod
+    def learn(
+        cls,
+        X: Any,
+        *,
+        pca: int | None = None,
+        correct_shrinkage: bool = False,
+        backend: str = "auto",
+        n_jobs: int | None = None,
+        **steps: Any,
+    ) -> Preparation:
+        """Learn from training rows; columns are given by index."""
+        made = cls()
+        made.steps, made.pca, made.slopes = learn_steps(X, **steps), None, None
+        if pca is not None:
+            Z = made.apply(X, np.dtype(np.float32 if X.dtype == np.float32 else np.float64))
+            most = f"n_samples={Z.shape[0]}, {Z.shape[1]} prepared columns"
+            check_count(pca, min(Z.shape), "pca", most)
+            made.pca = PCA(pca, backend=backend, n_jobs=n_jobs).fit(Z)
+            if correct_shrinkage:
+                made.slopes = shrinkage_slopes(Z, made.pca)
+        return made
+
+    def apply(self, X: Any, dtype: DTypeLike = np.float64, *, training: bool = False) -> Any:
+        """Rows after all steps, and on the components if there are any.
+
+        `training` leaves out the correction for shrinkage, which is for new points.
+        """
+        for step in self.steps:
+            X = step.apply(X)
+        X = X.astype(dtype) if issparse(X) else np.ascontiguousarray(X, dtype)
+        if self.pca is None:
+            return X
+        scores = self.pca.transform(X)
+        if self.slopes is None or training:
+            return scores
+        # A component whose left-out scores are smaller than a tenth is noise, and stays as it is.
+        stretched = (self.slopes > 0.1) & (self.slopes < 1)
+        return np.asarray(scores / np.where(stretched, self.slopes, 1.0), dtype)
+
+    def invert(self, X: Reals) -> Reals:
+        """Rows before all steps, as far as they are determined."""
+        if self.pca is not None:
+            X = np.asarray(self.pca.inverse_transform(X), np.float64)
+        for step in reversed(self.steps):
+            X = step.invert(X)
+        return X
 
 
 def learn_steps(
@@ -324,13 +411,6 @@ def learn_steps(
         steps.append(learn(X))
         X = steps[-1].apply(X)
     return tuple(steps)
-
-
-def apply_steps(steps: Sequence[Step], X: Any, dtype: np.dtype[Any]) -> Any:
-    """The rows after all steps, in this type."""
-    for step in steps:
-        X = step.apply(X)
-    return X.astype(dtype) if issparse(X) else np.ascontiguousarray(X, dtype)
 
 
 class SelectColumns(Step):

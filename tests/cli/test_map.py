@@ -80,7 +80,8 @@ def test_rows_are_not_to_be_dropped_if_most_have_a_missing_value(lowd_command):
         table[name] = np.where(row % 4 == part, np.nan, table[name])
     write("customers.csv", table)
     assert "--missing error undoes it" in run_map(lowd_command, "customers.csv")[1]
-    ended = lowd_command("pca", "customers.csv", "--columns", "age,visits,years")
+    columns = ("--columns", "age,visits,years", "--missing", "error")
+    ended = lowd_command("pca", "customers.csv", *columns)
     assert "Fill them with the column's mean (--missing mean)" in ended.err
     assert "--missing drop" not in ended.err
 

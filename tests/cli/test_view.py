@@ -204,7 +204,7 @@ def test_missing_values_and_text_are_no_obstacle(lowd_command, opened):
     Path("data.csv").write_text("\n".join(",".join(row) for row in rows) + "\n")
     ended = lowd_command("view", "data.csv", "-m", "pca", "--no-browser")
     assert ended.code == 0, ended.err
-    assert "Missing values are filled" in ended.err
+    assert "missing values filled with the mean" in ended.err
     columns = {column["name"]: column["kind"] for column in opened[0][-1].view["columns"]}
     assert columns["comment"] == "text"
 

@@ -16,8 +16,8 @@ from .files import Outputs
 from .fitting import write_embedding
 from .flags import METHOD_COMMANDS
 from .options import Arguments, is_streamed
+from .preparing import prepare_file
 from .reading import (
-    apply_typed_steps,
     choose_metric,
     find_coordinates,
     get_classes,
@@ -85,8 +85,8 @@ def evaluate(arguments: Arguments, console: Console, _: Outputs) -> Result:
     """`lowd evaluate data embedding`."""
     from ..evidence.quality import evaluate
 
-    table = read(arguments, console)
-    X = apply_typed_steps(table, arguments)
+    prepared = prepare_file(arguments, console)
+    table, X = prepared.table, prepared.compute_rows()
     embedding = read({}, console, arguments["map"])
     chosen = [number for group in find_coordinates(embedding).values() for number in group]
     Y = embedding.X[:, chosen] if chosen else embedding.X
@@ -115,10 +115,10 @@ def compare(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
     if arguments["methods"]:
         words = arguments["methods"].split(",")
         options["methods"] = tuple(find_class_name(word) for word in words)
-    table = read(arguments, console)
-    X = apply_typed_steps(table, arguments)
+    prepared = prepare_file(arguments, console)
+    table = prepared.table
     comparison = compare(
-        X,
+        prepared.compute_rows(),
         labels=get_classes(table),
         metric=choose_metric(table),
         n_neighbors=arguments["n_neighbors"],
@@ -133,7 +133,7 @@ def dimension(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
     """`lowd dimension data`."""
     from ..evidence.dimension import dimension
 
-    X = apply_typed_steps(read(arguments, console), arguments)
+    X = prepare_file(arguments, console).compute_rows("pca", "correct_shrinkage")
     result = _plot_result(dimension(X, random_state=arguments["seed"]), outputs)
     return result._replace(text=console.word(result.text))
 

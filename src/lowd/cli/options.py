@@ -71,8 +71,7 @@ READING = (
     Option("distances", "A matrix holds distances between rows, or does not.", INPUT_PANEL, bool),
     Option(
         "missing",
-        "Missing values: 'error', 'drop' the rows, or fill in the 'mean'. Default: error; of map, "
-        "mean.",
+        "Missing values: 'error', 'drop' the rows, or fill in the 'mean' of the column (default).",
         INPUT_PANEL,
     ),
     Option("every", "Read only every N-th row.", INPUT_PANEL, int),
@@ -94,7 +93,7 @@ STANDARDIZE = Option(
     INPUT_PANEL,
     bool,
 )
-# Steps between the file and the method; `map` chooses those that are not typed.
+# Steps between the file and the method; those that are not typed are chosen by the columns.
 PREPARING = (
     STANDARDIZE,
     Option(

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from .. import progress
 from ..errors import DataError, ParameterError, UnsupportedError
 from ..io.options import match_columns
-from ..io.preparation import prepare
-from ..io.table import Column, Data, Table
+from ..io.table import Column, Table
 from ..methods import METHODS
 from .console import Console
-from .options import FLAGS, Arguments
+from .options import Arguments
 
 if TYPE_CHECKING:
     from ..reducer import Reducer
@@ -66,26 +65,6 @@ def get_steps(arguments: Arguments) -> Arguments:
             raise ParameterError(f"--pca {count}: expected a number of components, or none.")
         steps["pca"] = None if count.lower() == "none" else int(count)
     return steps
-
-
-def apply_typed_steps(table: Table, arguments: Arguments) -> Data:
-    """Apply the typed steps to the rows where no model is fitted that could hold them."""
-    X = prepare(table, {}).X
-    if not arguments.get("standardize"):
-        return X
-    check_steps(table, {"scale": True})
-    from ..pipeline import apply_steps, learn_steps
-
-    return apply_steps(learn_steps(X, scale=True), X, np.dtype(X.dtype))
-
-
-def check_steps(table: Table, steps: Arguments) -> None:
-    """Raise if rows should be prepared but there are none."""
-    if any(steps.values()) and (table.kind in ("distances", "strings", "table")):
-        raise UnsupportedError(
-            f"--{FLAGS[next(iter(steps))]} needs a table of numbers; {table.source} holds "
-            f"{table.kind}."
-        )
 
 
 def set_metric(model: Reducer, table: Table) -> Reducer:

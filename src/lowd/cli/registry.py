@@ -26,7 +26,6 @@ from .options import (
     SAMPLE,
     SEED,
     SERVER_PANEL,
-    STANDARDIZE,
     VIEW,
     WRITING,
     Option,
@@ -111,7 +110,8 @@ COMMANDS = {
                 metavar="EMBEDDING",
             ),
             *READING,
-            STANDARDIZE,
+            KEEP,
+            *PREPARING,
             Option("metric", "The metric in the data. Default: euclidean.", METHOD_PANEL),
             N_NEIGHBORS,
             SEED,
@@ -128,7 +128,8 @@ COMMANDS = {
             N_NEIGHBORS,
             SEED,
             *READING,
-            STANDARDIZE,
+            KEEP,
+            *PREPARING,
             PLOT,
             FORCE,
         ),
@@ -137,7 +138,7 @@ COMMANDS = {
     "dimension": Command(
         "Estimate how many dimensions the data have, by several rules.",
         "commands:dimension",
-        (DATA, *READING, STANDARDIZE, SEED, PLOT, FORCE),
+        (DATA, *READING, KEEP, *PREPARING, SEED, PLOT, FORCE),
         ("plot",),
     ),
     "view": Command(
@@ -167,6 +168,7 @@ COMMANDS = {
             FORCE,
             *SERVING,
             *READING,
+            KEEP,
             *PREPARING,
             SEED,
         ),
@@ -200,5 +202,5 @@ def get_command(word: str) -> Command:
         return COMMANDS[word]
     name = METHOD_COMMANDS[word]
     reading = (*READING, *BLOCKS, SAMPLE)
-    options = (DATA, *WRITING, VIEW, *reading, *PREPARING, *make_flags(name), *COMPUTING)
+    options = (DATA, *WRITING, VIEW, *reading, KEEP, *PREPARING, *make_flags(name), *COMPUTING)
     return Command(get_summary(name), "fitting:fit", options, _WRITTEN_BY_FIT)

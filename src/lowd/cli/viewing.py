@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 from .. import progress
 from ..errors import DataError, ParameterError
 from ..input.arguments import Foreign
-from ..io.preparation import Preparation, prepare
+from ..io.preparation import Preparation
 from ..io.table import Column, Data, Table
 from ..methods import find_class_name
 from ..pipeline import Pipeline
 from .console import Console
 from .files import Outputs
 from .flags import build_model
-from .options import Arguments
+from .options import KEEP, PREPARING, Arguments
+from .preparing import Prepared, prepare_file, prepare_table, read_anything
 from .reading import (
     choose_metric,
     find_coordinates,
     get_read_options,
-    get_steps,
     match_rows,
     read,
     set_metric,
@@ -89,12 +89,8 @@ def serve(session: Session, arguments: Arguments, result: Result | None = None) 
 
 def view_table(arguments: Arguments, console: Console) -> Session:
     """Show a file of coordinates, with or without the data, or data that are embedded first."""
-    more: Arguments = {"text": "beside"} if not arguments["gower"] else {}
-    if arguments["missing"] in (None, "mean"):
-        more["missing"] = "keep"
-    if arguments["encode"]:
-        more.pop("text")
-    table = read(arguments, console, arguments["file"], **more)
+    given = read_anything({**arguments, "data": arguments["file"]}, console)
+    table = given[0]
     found: dict[str, list[int]] = {}
     if not arguments["methods"]:
         found = find_coordinates(table, arguments["coordinates"])
@@ -104,7 +100,7 @@ def view_table(arguments: Arguments, console: Console) -> Session:
                 f"{arguments['file']} has no columns of coordinates; name them by --coordinates, "
                 "or leave out --data."
             )
-        return embed_table(table, arguments, console, get_read_options(arguments) | more)
+        return embed_table(prepare_table(*given, arguments, console), arguments)
     return view_map(table, found, arguments, console)
 
 
@@ -127,7 +123,9 @@ def view_map(
         session = Session(replace(shown, X=np.empty((len(table), 0))), title=title)
         rows: NDArray[np.intp] | slice = slice(None)
     else:
-        data = read({}, console, arguments["data"], text="beside", missing="keep")
+        flags = {option.name: arguments.get(option.name) for option in (*PREPARING, KEEP)}
+        prepared = prepare_file({**flags, "data": arguments["data"]}, console)
+        data = prepared.table
         if len(data) != len(table):
             raise DataError(
                 f"{arguments['file']} has {len(table)} rows and {arguments['data']} has "
@@ -142,15 +140,13 @@ def view_map(
             ids=data.ids if table.ids is None else table.ids[rows],
             extra={**data.extra, **extra},
         )
-        X, preparation = prepare(data, {})
-        compared = _fill_missing(X)
         session = Session(
             merged,
-            X=X,
-            compared=compared,
+            X=prepared.X,
+            compared=prepared.compute_rows(),
             metric=arguments["metric"] or choose_metric(data),
-            preparation=preparation,
-            steps={} if compared is X else {"impute": "mean"},
+            preparation=prepared.reading,
+            steps=prepared.steps,
             title=title,
         )
     for name, numbers in found.items():
@@ -159,28 +155,13 @@ def view_map(
     return session
 
 
-def _fill_missing(X: Data) -> Data:
-    """Replace missing values by the mean of their column."""
-    if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or np.isfinite(X).all():
-        return X
-    from ..pipeline import apply_steps, learn_steps
-
-    return apply_steps(learn_steps(X, impute="mean"), X, X.dtype)
-
-
-def embed_table(
-    table: Table, arguments: Arguments, console: Console, reading: Arguments
-) -> Session:
+def embed_table(prepared: Prepared, arguments: Arguments) -> Session:
     """Fit methods to data, one panel each."""
     words = (arguments["methods"] or "pca").split(",")  # more can be run in the page
     names = [find_class_name(word.strip()) for word in words]
-    steps = {name: value for name, value in get_steps(arguments).items() if value}
-    X, preparation = prepare(table, reading)
-    if _fill_missing(X) is not X:
-        steps = {"impute": "mean", **steps}
-        console.note("Missing values are filled with the mean of their column.")
     models = [build_model(name, {"seed": arguments["seed"]}) for name in names]
-    return fit_session(table, X, preparation, models, steps, arguments["metric"])
+    table, X, reading = prepared.table, prepared.X, prepared.reading
+    return fit_session(table, X, reading, models, prepared.steps, arguments["metric"])
 
 
 def fit_session(

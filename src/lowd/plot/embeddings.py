@@ -165,6 +165,12 @@ def name_axis(model: Reducer | None, j: int) -> str:
     """
     method = getattr(model, "method_", model)
     share = getattr(method, "explained_variance_ratio_", None)
+    if share is None and type(method).__name__ == "Columns":
+        kept = next(
+            (step.kept for step in getattr(model, "steps_", ()) if hasattr(step, "kept")), None
+        )
+        names, j = getattr(model, "feature_names_in_", None), j if kept is None else int(kept[j])
+        return f"column {j}" if names is None else str(names[j])
     if share is None:
         return f"{type(method).__name__} {j + 1}"
     before = getattr(model, "pca_", None)

@@ -48,7 +48,7 @@ def test_clean_data_are_fine():
     assert clean().worst == "fine"
     assert {finding.severity for finding in clean()} == {"fine"}
     assert clean().shape == "linear"
-    assert clean().recommendations[0].method == "PCA"
+    assert clean().recommendations
 
 
 def test_most_severe_first():
@@ -275,7 +275,7 @@ def test_pages_and_plain_data():
     plain = json.loads(json.dumps(found.to_dict()))
     keys = {"severity", "topic", "sentence", "remedy", "affected"}
     assert keys <= plain["findings"][0].keys()
-    assert plain["recommendations"][0]["method"] == "PCA"
+    assert {one["method"] for one in plain["recommendations"]} >= {"PCA", "TSNE", "UMAP"}
     assert plain["intrinsic_dimension"]["two_nn"]["value"] > 0
     assert "Recommended" in repr(found)
 

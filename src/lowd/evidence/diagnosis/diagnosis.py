@@ -14,19 +14,25 @@ from ...backend import using
 from ...blocks import RowBlocks, is_blocks
 from ...errors import DataError, ParameterError
 from ...input.arguments import Input
+from ...input.tables import is_table
 from ...neighbor_graph import NeighborGraph
 from ...parameters import Seed
 from ...pipeline import STEP_PARAMETERS
 from ...threads import single_threaded_blas
 from ..types import MetricLike, MetricParams
+from .choice import choose
 from .columns import check_columns, summarize_columns
 from .cost_estimates import check_costs, estimate_costs
-from .preparation import Decided, PreparedRows, check_noise, prepare_rows, reduce_by_pca
+from .preparation import (
+    MIN_WIDE_COLUMNS,
+    Decided,
+    check_noise,
+    prepare_rows,
+    reduce_by_pca,
+)
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, RawData, Sample, read_data, sample_rows
-from .recommendations import DataProperties, explain_shape, recommend
 from .result import SEVERITIES, Diagnosis, Dimension, Finding
 from .rows import (
-    MAX_CONNECTING_FACTOR,
     check_connectivity,
     check_distances,
     check_hubness,
@@ -141,6 +147,39 @@ def diagnose(
         drawn = len(sample.row_indices)
         note = f"{drawn} of {sample.n_seen} rows in blocks are diagnosed; costs are of these."
         return replace(found, notes=[note, *found.notes])
+    data, decided, seed = _read(X, metric, metric_params, columns, steps, keep, random_state)
+    with progress.show_bar(verbose), using(backend, n_jobs), single_threaded_blas():
+        mixed = None
+        if data.non_numeric and data.kind == "rows" and data.metric == "euclidean":
+            mixed = read_data(X, "gower") if is_table(X) else None
+        return _diagnose(data, n_neighbors, max_samples, decided, seed, mixed)
+
+
+def decide(
+    X: Input,
+    *,
+    metric: MetricLike = "euclidean",
+    columns: Sequence[object] | None = None,
+    steps: Mapping[str, Any] | None = None,
+    keep: Sequence[str | int] = (),
+    max_samples: int | None = 20_000,
+    random_state: Seed = None,
+) -> Preparing:
+    """The steps before a method, with their reasons: the first part of a diagnosis."""
+    data, decided, seed = _read(X, metric, None, columns, steps, keep, random_state)
+    with single_threaded_blas():
+        return prepare(data, max_samples, decided, seed)
+
+
+def _read(
+    X: Input,
+    metric: MetricLike,
+    metric_params: MetricParams,
+    columns: Sequence[object] | None,
+    steps: Mapping[str, Any] | None,
+    keep: Sequence[str | int],
+    random_state: Seed,
+) -> tuple[RawData, Decided, int]:
     seed = 0 if random_state is None else random.as_seed(random_state)
     data = read_data(X, metric, metric_params, columns)
     unknown = [name for name in steps or () if name not in STEP_PARAMETERS]
@@ -150,9 +189,7 @@ def diagnose(
         )
     if not len(data):
         raise DataError("X has 0 rows, while a minimum of 1 is required.")
-    with progress.show_bar(verbose), using(backend, n_jobs), single_threaded_blas():
-        decided = Decided(steps or {}, keep)
-        return _diagnose(data, n_neighbors, max_samples, decided, seed)
+    return data, Decided(steps or {}, keep), seed
 
 
 class RowChecks(NamedTuple):
@@ -162,6 +199,25 @@ class RowChecks(NamedTuple):
     notes: list[str]
     sample: Sample | None
     is_subsample: bool = False  # is the sample smaller than the distinct rows?
+
+
+class Preparing(NamedTuple):
+    """How the rows are to be prepared: findings with their actions, and the steps of a pipeline."""
+
+    findings: list[Finding]
+    steps: dict[str, Any]
+    notes: list[str]
+    sample: Sample | None  # after the steps before PCA
+    is_subsample: bool
+    hubness: Finding | None  # None where it was not looked for
+
+    @property
+    def reduced(self) -> Sample | None:
+        """The sample after all steps."""
+        count = self.steps.get("pca")
+        if not count or self.sample is None or not self.sample.is_euclidean:
+            return self.sample
+        return reduce_by_pca(self.sample, count)
 
 
 class GraphChecks(NamedTuple):
@@ -175,28 +231,60 @@ class GraphChecks(NamedTuple):
     residuals: ResidualVariances | None = None
 
 
-def _diagnose(
-    data: RawData, k: int, max_samples: int | None, decided: Decided, seed: int
-) -> Diagnosis:
+def prepare(
+    data: RawData, max_samples: int | None, decided: Decided, seed: int, k: int = 15
+) -> Preparing:
+    """Decide the steps before a method, by all entries and a sample of the rows."""
     rows = _check_rows(data, max_samples, decided, seed)
-    progress.report("diagnosis", 1, N_STAGES)
     prepared = prepare_rows(data, rows.sample, rows.findings, decided)
-    graph = _check_neighbors(rows, prepared, decided, k, seed)
+    sample, hubness, findings = prepared.sample, None, rows.findings
+    topics = {finding.topic for finding in findings if finding.severity != "fine"}
+    wide = sample is not None and sample.is_euclidean and sample.X.shape[1] > MIN_WIDE_COLUMNS
+    if sample is not None and wide and len(sample) >= MIN_NEIGHBORHOOD_SAMPLES:
+        near = sample.find_neighbors(min(max(k, N_SEARCHED_NEIGHBORS), len(sample) - 1))
+        hubness = check_hubness(near, k, sample.rows, _describe_sample(rows))
+        if "pca" not in decided.steps:
+            noise = check_noise(sample, hubness, "genotypes" in topics, "counts" in topics, seed)
+            hubness = hubness if noise is None else noise
+        findings = [*findings, hubness]
+    notes = [*rows.notes, *prepared.notes]
+    steps = decided.merge(findings)
+    return Preparing(findings, steps, notes, sample, rows.is_subsample, hubness)
+
+
+def _describe_sample(rows: RowChecks) -> str:
+    if rows.sample is None or not rows.is_subsample:
+        return ""
+    return f" (in a sample of {len(rows.sample)} rows)"
+
+
+def _diagnose(
+    data: RawData,
+    k: int,
+    max_samples: int | None,
+    decided: Decided,
+    seed: int,
+    mixed: RawData | None = None,
+) -> Diagnosis:
+    prepared = prepare(data, max_samples, decided, seed, k)
+    progress.report("diagnosis", 1, N_STAGES)
+    sample = prepared.reduced
+    graph = _check_neighbors(prepared, sample, k, seed)
     costs = estimate_costs(data)
-    findings = [*rows.findings, *graph.findings, check_costs(costs)]
-    width = data.n_features if prepared.sample is None else _count_columns(prepared.sample)
-    properties = _collect_properties(data, width, findings, graph, k)
-    recommendations = recommend(properties, costs, decided.merge(findings))
-    if recommendations:
-        best, separated = recommendations[0], properties.is_separated
-        findings = [
-            explain_shape(f, best, separated) if f.topic == "shape" else f for f in findings
-        ]
+    findings = [*prepared.findings, *graph.findings, check_costs(costs)]
+    if mixed is not None:  # numbers and text, which a distance of whole rows compares
+        complete = np.arange(len(mixed))
+        everyone = mixed.take(sample_rows(mixed, complete, compute_row_keys(mixed), None, seed))
+        recommendations = choose(mixed, everyone, estimate_costs(mixed), {}, seed=seed)
+    else:
+        steps = prepared.steps if data.metric == "euclidean" else {}
+        recommendations = choose(data, sample, costs, steps, seed=seed)
     residuals = graph.residuals
     progress.report("diagnosis", N_STAGES, N_STAGES)
     return Diagnosis(
         findings=sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)),
         recommendations=recommendations,
+        steps=prepared.steps,
         costs=costs,
         intrinsic_dimension=graph.dimensions,
         shape=graph.shape,
@@ -206,8 +294,8 @@ def _diagnose(
         connected_components={i + 1: int(count) for i, count in enumerate(graph.n_components)},
         n_samples=len(data),
         n_features=data.n_features,
-        n_searched=0 if rows.sample is None else len(rows.sample),
-        notes=[*rows.notes, *prepared.notes, *graph.notes],
+        n_searched=0 if sample is None else len(sample),
+        notes=[*prepared.notes, *graph.notes],
     )
 
 
@@ -262,12 +350,9 @@ def _check_rows(data: RawData, max_samples: int | None, decided: Decided, seed: 
     return RowChecks(found, notes, sample, is_subsample)
 
 
-def _check_neighbors(
-    rows: RowChecks, prepared: PreparedRows, decided: Decided, k: int, seed: int
-) -> GraphChecks:
+def _check_neighbors(prepared: Preparing, sample: Sample | None, k: int, seed: int) -> GraphChecks:
     """All that needs neighbors, where there are enough rows and the metric can compare them."""
     nothing = GraphChecks([], [], np.empty(0, np.int64), {})
-    sample = prepared.sample
     if sample is None:
         return nothing
     if len(sample) < MIN_NEIGHBORHOOD_SAMPLES:
@@ -278,24 +363,16 @@ def _check_neighbors(
     except DataError as error:
         sentence = f"The metric cannot compare these rows: {error}"
         return nothing._replace(findings=[Finding("error", "metric", sentence)])
-    where = f" (in a sample of {len(sample)} rows)" if rows.is_subsample else ""
-    hubness = check_hubness(near, k, sample.rows, where)
-    topics = {finding.topic for finding in rows.findings if finding.severity != "fine"}
-    given = decided.steps.get("pca")
-    if "pca" not in decided.steps:
-        noise = check_noise(sample, hubness, "genotypes" in topics, "counts" in topics, seed)
-        if noise is not None and noise.action is not None:
-            hubness, given = noise, noise.action.params["pca"]
-    if given and sample.is_euclidean:
-        sample = reduce_by_pca(sample, given)
-        near = sample.find_neighbors(near.indices.shape[1])
-    return _check_graph(sample, near, hubness, k, rows.is_subsample, where, seed)
+    where = f" (in a sample of {len(sample)} rows)" if prepared.is_subsample else ""
+    graph = _check_graph(sample, near, k, prepared.is_subsample, where, seed)
+    if prepared.hubness is None:
+        graph.findings.append(check_hubness(near, k, sample.rows, where))
+    return graph
 
 
 def _check_graph(
     sample: Sample,
     near: NeighborGraph,
-    hubness: Finding,
     k: int,
     is_subsample: bool,
     where: str,
@@ -308,7 +385,6 @@ def _check_graph(
     found = [
         connectivity,
         check_outliers(near, k, sample.rows, where, dimension),
-        hubness,
         *_report_dimension(dimensions),
     ]
     # A sample is sparser than the data, and its graph has short circuits that theirs has not.
@@ -346,26 +422,3 @@ def _report_dimension(found: dict[str, Dimension]) -> list[Finding]:
             )
         ]
     return [Finding("fine", "intrinsic dimension", sentence)]
-
-
-def _count_columns(sample: Sample) -> int:
-    return int(getattr(sample.items, "shape", (0, 0))[1])
-
-
-def _collect_properties(
-    data: RawData, width: int, findings: list[Finding], graph: GraphChecks, k: int
-) -> DataProperties:
-    counts, residuals = graph.n_components, graph.residuals
-    # More neighbors would connect what is separate.
-    connecting = np.flatnonzero(counts[: MAX_CONNECTING_FACTOR * k] == 1) + 1
-    return DataProperties(
-        data=data,
-        n_prepared=width,
-        shape=graph.shape,
-        dimension=combine_estimates(graph.dimensions),
-        n_components=int(counts[min(k, len(counts)) - 1]) if len(counts) else 1,
-        connecting_neighbors=int(connecting[0]) if len(connecting) else None,
-        isomap_neighbors=None if residuals is None else residuals.n_neighbors,
-        lost_in_two_dimensions=1.0 if residuals is None else float(residuals.geodesic[:2].min()),
-        has_outliers=any(f.affected for f in findings if f.topic == "outliers"),
-    )

@@ -13,7 +13,7 @@ from ... import random
 from ...linalg.scree import count_above_tracy_widom
 from ...methods.pca import PCA
 from ...parameters import Reals
-from ...pipeline import STEP_PARAMETERS, apply_steps, learn_steps
+from ...pipeline import STEP_PARAMETERS, Preparation
 from ...spaces import hash_rows
 from ..parallel_analysis import analyze_parallel, compute_eigenvalues
 from .raw_data import RawData, Sample, rescale
@@ -80,7 +80,7 @@ def prepare_rows(
         if isinstance(params.get(name), tuple | list):
             params[name] = data.index_columns(params[name])
     X = data.take_raw(sample.rows).X
-    rows = rescale(apply_steps(learn_steps(X, **params), X, np.dtype(np.float64)))
+    rows = rescale(Preparation.learn(X, **params).apply(X))
     first = np.sort(np.unique(hash_rows(rows), return_index=True)[1])
     notes = [f"Neighbors were searched after these steps: {', '.join(params)}."]
     return PreparedRows(replace(sample, items=rows[first], rows=sample.rows[first]), notes)

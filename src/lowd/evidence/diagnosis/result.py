@@ -57,13 +57,16 @@ class Finding:
 class Recommendation:
     """A method with its parameters, why, and the steps of a `lowd.Pipeline` before it.
 
-    `build` returns the model, not fitted.
+    `area` is that under R_NX of its map of a sample, if it was measured, and `axes` are those of
+    a linear map in words, where they can be named. `build` returns the model, not fitted.
     """
 
     method: str
     params: dict[str, Any]
     reason: str
     steps: dict[str, Any] = field(default_factory=dict)
+    area: float | None = None
+    axes: tuple[str, ...] = ()
 
     def build(self) -> Reducer:
         """The method, or the pipeline that prepares the rows for it."""
@@ -102,7 +105,8 @@ class Diagnosis:
     ----------
     findings : list of `Finding`, most severe first; checks that found nothing are among them, as
         "fine"
-    recommendations : list of `Recommendation`, best first
+    recommendations : list of `Recommendation`, the chosen one first
+    steps : those of a `lowd.Pipeline` that the findings call for
     costs : method -> `Cost(bytes, seconds, fits)` of two components with default parameters
     intrinsic_dimension : estimator -> (value, low, high)
     shape : "linear", "non-linear", "non-orthogonal", "high-dimensional" or "unknown"
@@ -115,6 +119,7 @@ class Diagnosis:
 
     findings: list[Finding]
     recommendations: list[Recommendation]
+    steps: dict[str, Any]
     costs: dict[str, Cost]
     intrinsic_dimension: dict[str, Dimension]
     shape: str
@@ -132,16 +137,19 @@ class Diagnosis:
         """The findings on one topic."""
         return [finding for finding in self.findings if finding.topic == topic]
 
-    def pipeline(self) -> Reducer:
+    def pipeline(self, method: Reducer | None = None) -> Reducer:
         """The first recommendation as a model, not fitted: what `lowd map` fits.
 
-        A `lowd.Pipeline` with the steps that the findings call for, or the method alone.
+        A `lowd.Pipeline` with the steps that the findings call for, or the method alone. With
+        another `method`, which is not fitted either, this one is prepared in the same way.
 
         >>> import lowd, numpy as np
         >>> X = np.random.default_rng(0).normal(size=(200, 3)) * [1, 1, 1000]
         >>> lowd.diagnose(X).pipeline()
         Pipeline(method=PCA(n_components=2), scale=True)
         """
+        if method is not None:
+            return Pipeline(method, **self.steps) if self.steps else method
         if not self.recommendations:
             raise DataError("no method suits these data; see the findings.")
         return self.recommendations[0].build()
@@ -158,6 +166,7 @@ class Diagnosis:
             "n_features": self.n_features,
             "n_searched": self.n_searched,
             "findings": [{**asdict(f), "affected": list(f.affected)} for f in self.findings],
+            "steps": self.steps,
             "recommendations": [asdict(advice) for advice in self.recommendations],
             "costs": {method: asdict(cost) for method, cost in self.costs.items()},
             "intrinsic_dimension": {

@@ -22,8 +22,6 @@ Shape: TypeAlias = Literal["linear", "non-linear", "non-orthogonal", "high-dimen
 MIN_ISOMAP_GAIN = 0.05  # residual variance that Isomap must save over PCA
 MAX_RESIDUAL_VARIANCE = 0.2  # up to which an embedding is said to preserve the distances
 
-CURVED_REMEDY = "Use a manifold method (Isomap, LTSA, ModifiedLLE); PCA would fold it."
-
 
 def check_shape(
     sample: Sample, dimension: float, found: ResidualVariances, seed: int
@@ -61,7 +59,7 @@ def classify(found: ResidualVariances, dimension: float) -> tuple[Shape, Finding
             "notice",
             "shape",
             f"The rows lie on a curved manifold: {numbers}.",
-            CURVED_REMEDY,
+            "PCA folds it; Isomap unrolls it where two axes can hold it.",
         )
     if least <= MAX_RESIDUAL_VARIANCE:
         return "linear", looks_linear

@@ -1,0 +1,204 @@
+"""The choice of a method by measuring: several are fitted, and the simplest good map is taken.
+
+A map is measured by the area under R_NX, which counts neighborhoods of all sizes, small ones most
+(Lee, Peluffo-Ordóñez and Verleysen, 2015, Neurocomputing 169). Methods differ in what can be read
+off their maps: axes and distances off those of a linear method, distances along a manifold off
+Isomap's, neighbors alone off those of t-SNE and UMAP. So the simpler method is taken unless another
+one is better by more than a margin.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+
+from ... import progress, random
+from ...errors import (
+    DataError,
+    DisconnectedGraphWarning,
+    LowdWarning,
+    ParameterError,
+    UnsupportedError,
+)
+from ...methods.pca import PCA
+from ...parameters import Reals
+from ...spaces import Rows, space_of
+from ...store import class_of
+from ..quality.measures import compute_pair_statistics
+from .cost_estimates import MAX_EXACT_ISOMAP_SAMPLES, N_LANDMARKS
+from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, RawData, Sample
+from .result import Cost, Recommendation, pluralize
+
+MIN_SAMPLES_RECOMMENDED = 4  # fewer rows have no structure to embed
+NAMES = {"TSNE": "t-SNE", "ClassicalMDS": "classical MDS"}  # of methods, in a sentence
+READING = {
+    "PCA": "Distances and axes can be read.",
+    "ClassicalMDS": "Distances can be read.",
+    "Isomap": "Distances along the manifold can be read, also large ones.",
+    "TSNE": "Neighbors and groups can be read; distances between clusters mean nothing.",
+    "UMAP": "Neighbors and groups can be read; distances between clusters mean nothing.",
+}
+
+
+def choose(
+    data: RawData,
+    sample: Sample | None,
+    costs: dict[str, Cost],
+    steps: dict[str, Any],
+    *,
+    found: str = "",
+    seed: int = 0,
+    margin: float = 0.05,
+    max_rows: int = 2000,
+) -> list[Recommendation]:
+    """The methods that were fitted to a sample of the prepared rows: that of choice, then by area.
+
+    `found` is what null models say of the rows: "noise", "linear", or nothing.
+    """
+    if len(data) < MIN_SAMPLES_RECOMMENDED or sample is None:
+        return []
+    by_rows = sample.is_euclidean
+    linear = "PCA" if by_rows else "ClassicalMDS"
+    width = sample.X.shape[1] if by_rows else 2
+    if by_rows and width <= 2 and "pca" not in steps and isinstance(sample.X, np.ndarray):
+        units = ", in standard deviations" if steps.get("scale") else ""
+        which = "Two columns need no map: they are the axes"
+        reason = f"{which if width == 2 else 'One column needs no map: it is the axis'}{units}."
+        return [Recommendation("Columns", {}, reason, steps)]
+    if len(sample) < MIN_NEIGHBORHOOD_SAMPLES:
+        reason = f"{pluralize(len(sample), 'distinct row')} have no neighborhoods to measure. "
+        params = _parameters(data, costs, linear, len(sample))
+        return [Recommendation(linear, params, reason + READING[linear], steps)]
+    part = sample
+    if len(sample) > max_rows:
+        part = sample.take(random.subset(seed, "choice", len(sample), max_rows))
+    try:
+        areas, neighbors = _measure(part, linear, min(2, width), seed)
+    except DataError:  # which the metric cannot compare, as a finding says
+        return []
+    if linear not in areas:
+        return []
+    best = max(areas, key=lambda method: areas[method])
+    chosen = next(method for method in areas if areas[method] >= areas[best] - margin)
+    if found:
+        chosen = linear
+    order = sorted(areas, key=lambda method: (method != chosen, -areas[method]))
+    recommended = []
+    for method in order:
+        params = _parameters(data, costs, method, len(data))
+        if method == "Isomap":
+            params["n_neighbors"] = neighbors
+        reason = _explain(method, areas, linear, best, len(part)) + " " + READING[method]
+        if found and method == chosen:
+            reason = f"{NULL_REASONS[found]} {reason}"
+        axes = _name_axes(data, sample, steps) if method == "PCA" else ()
+        recommended.append(Recommendation(method, params, reason, steps, areas[method], axes))
+    return recommended
+
+
+NULL_REASONS = {
+    "noise": "There is no structure to see: the rows are like rows of independent columns.",
+    "linear": "Linear relations are all there is, and they are shown completely.",
+}
+
+
+def _measure(
+    part: Sample, linear: str, n_components: int, seed: int, n_anchors: int = 500
+) -> tuple[dict[str, float], int]:
+    """Method -> area under R_NX, in order of simplicity; and Isomap's number of neighbors.
+
+    A method that cannot be fitted to these rows is left out. Isomap with few neighbors takes
+    detours, and with many it takes short cuts, so that several numbers are tried.
+    """
+    n = len(part)
+    D = part.compute_distances()
+    space = space_of(D, "precomputed")
+    rows = np.sort(random.subset(seed, "anchors", n, min(n, n_anchors)))
+    more: dict[str, Any] = {"n_components": n_components}
+    more |= {} if part.is_euclidean else {"metric": "precomputed"}
+    X: Any = part.items if part.is_euclidean else D
+    near = [k for k in (7, 10, 15) if k < n]
+    tried: list[tuple[str, dict[str, Any]]] = [
+        (linear, {}),
+        *(("Isomap", {"n_neighbors": k}) for k in near),
+        ("TSNE", {"perplexity": _perplexity(n)}),
+        ("UMAP", {"n_neighbors": min(15, n - 1)}),
+    ]
+    areas: dict[str, float] = {}
+    best_neighbors = near[0] if near else 2
+    for i, (method, params) in enumerate(tried):
+        progress.report(f"choice: {NAMES.get(method, method)} of {n} rows", i, len(tried))
+        try:
+            with catch_warnings():
+                simplefilter("ignore", LowdWarning)
+                simplefilter("error", DisconnectedGraphWarning)  # geodesic distances are a guess
+                model = class_of(method)(**params, **more)
+                Y: Reals = np.asarray(model.fit_transform(X), np.float64)
+        except (DataError, ParameterError, UnsupportedError, DisconnectedGraphWarning):
+            continue
+        found = compute_pair_statistics(space, Rows(Y), rows, np.arange(n), seed, None)
+        area = float(found.auc.mean())
+        if area > areas.get(method, -1.0):
+            areas[method] = area
+            best_neighbors = params["n_neighbors"] if method == "Isomap" else best_neighbors
+    progress.report("choice", len(tried), len(tried))
+    return areas, best_neighbors
+
+
+def _perplexity(n: int) -> float:
+    """Perplexity below a quarter of the rows, as t-SNE takes three times as many neighbors."""
+    return float(max(2, min(30, (n - 1) // 4)))
+
+
+def _parameters(data: RawData, costs: dict[str, Cost], method: str, n: int) -> dict[str, Any]:
+    """Parameters of the fit to all rows; landmarks where all pairs would be too many."""
+    params: dict[str, Any] = {"n_components": min(2, max(1, data.n_features or 2))}
+    by_rows = data.metric == "euclidean"
+    if method == "TSNE":
+        params["perplexity"] = _perplexity(n)
+    if not by_rows:
+        params["metric"] = data.metric
+        if data.metric_params is not None:
+            params["metric_params"] = data.metric_params
+    if method in ("Isomap", "ClassicalMDS"):
+        heavy = method in costs and not costs[method].fits
+        slow = method == "Isomap" or not by_rows
+        if heavy or (slow and n > MAX_EXACT_ISOMAP_SAMPLES):
+            params["n_landmarks"] = N_LANDMARKS
+    return params
+
+
+def _explain(method: str, areas: dict[str, float], linear: str, best: str, n: int) -> str:
+    """How much of the neighborhoods the map keeps, beside that of the linear and of the best."""
+    keeps = {name: f"{NAMES.get(name, name)} keeps {100 * a:.0f} %" for name, a in areas.items()}
+    sentence = f"It keeps {100 * areas[method]:.0f} % of the neighborhoods"
+    measured = f"(area under R_NX of {n} rows)"
+    if method != linear:
+        return f"{sentence} where {keeps[linear]} {measured}."
+    if best == method:
+        return f"{sentence}, and no other method keeps more {measured}."
+    return f"{sentence}, and {keeps[best].replace(' keeps', ', the best, keeps')} {measured}."
+
+
+def _name_axes(data: RawData, sample: Sample, steps: dict[str, Any]) -> tuple[str, ...]:
+    """The principal axes in words, where few columns with names make up half of each."""
+    if data.names is None or "pca" in steps or sample.X.shape[1] > 100:
+        return ()
+    dropped = set(data.index_columns(steps.get("drop", ())))
+    names = [name for j, name in enumerate(data.names) if j not in dropped]
+    with catch_warnings():
+        simplefilter("ignore", LowdWarning)
+        loadings = PCA(2).fit(sample.X).components_
+    axes = []
+    for loading in loadings:
+        leading = np.argsort(-np.abs(loading), kind="stable")[:3]
+        if np.square(loading[leading]).sum() < 0.5:
+            return ()
+        needed = int(np.searchsorted(np.cumsum(np.square(loading[leading])), 0.5)) + 1
+        leading = leading[:needed]
+        sign = np.sign(loading[leading[0]])
+        terms = [f"{'+' if sign * loading[j] > 0 else '−'} {names[j]}" for j in leading]
+        axes.append(" ".join(terms).removeprefix("+ "))
+    return tuple(axes)
