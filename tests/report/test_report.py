@@ -7,6 +7,7 @@ import hashlib
 import html.parser
 import json
 import re
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +17,7 @@ import lowd
 from lowd import report
 from lowd.evidence.diagnosis import Finding
 from lowd.io import Table
+from lowd.plot.canvas import load_matplotlib
 from lowd.report import points
 
 EVIL = '</script><img src=x onerror="window.hacked=1"><b>&amp;'
@@ -32,12 +34,6 @@ def data():
         extra={EVIL: np.arange(80.0)},
         source=f"{EVIL}.csv",
     )
-
-
-@pytest.fixture
-def no_figures(monkeypatch):
-    """Drawing them takes most of the time."""
-    monkeypatch.setattr(report, "draw_figures", lambda *_: [])
 
 
 def write(path, table, method="PCA", **more):
@@ -76,7 +72,6 @@ class Reader(html.parser.HTMLParser):
             self.texts.append(data)
 
 
-@pytest.mark.usefixtures("no_figures")
 def test_the_points_are_those_of_the_map(tmp_path, data):
     page, model, Y, evaluation = write(tmp_path / "r.html", data)
     made = held(page)
@@ -95,7 +90,6 @@ def test_the_points_are_those_of_the_map(tmp_path, data):
     assert {EVIL, "x0", "x5"} <= set(columns)
 
 
-@pytest.mark.usefixtures("no_figures")
 def test_nothing_of_the_data_becomes_markup(tmp_path, data):
     page, *_ = write(tmp_path / "r.html", data, command=f"lowd pca '{EVIL}.csv'")
     reader = Reader(page)
@@ -142,11 +136,56 @@ def test_numbers_diagnosis_and_versions_are_there(full):
     for words in ("A < B.", "Do & be.", "It is <flat>.", lowd.__version__, np.__version__):
         assert words in text
     assert "lowd pca x" in text
-    titles = [attrs["alt"] for tag, attrs in Reader(page).tags if tag == "img"]
+    titles = re.findall(r"</svg><figcaption><b>(.*?)\.</b>", page)
     assert titles == ["R_NX curve", "Shepard diagram", "Scree plot"]
 
 
-@pytest.mark.usefixtures("no_figures")
+def test_the_charts_show_the_numbers(full):
+    """Pixels of the page, back in the units of the axes by the ticks beside them."""
+    page, evaluation = full
+    curve, pairs, scree = re.findall(r'<svg class="chart".*?</svg>', page, re.S)
+    across, up = (read_axis(curve, look) for look in ("center", "end"))
+    line = re.search(r'class="main" d="M(.*?)"', curve)[1]
+    x, y = np.array([point.split() for point in line.split("L")], float).T
+    sizes, shares = evaluation.rnx_curve
+    np.testing.assert_allclose(
+        np.exp(np.polyval(np.polyfit(across[0], np.log(across[1]), 1), x)), sizes, rtol=0.01
+    )
+    np.testing.assert_allclose(np.polyval(np.polyfit(*up, 1), y), shares, atol=0.003)
+    across, up = (read_axis(scree, look) for look in ("center", "end"))
+    tops = np.array(re.findall(r'<rect class="main full" x="\S+" y="(\S+)"', scree), float)
+    model = lowd.PCA(6).fit(np.random.default_rng(0).normal(size=(80, 6)))
+    shares = 100 * model.explained_variance_ratio_
+    np.testing.assert_allclose(np.polyval(np.polyfit(*up, 1), tops), shares, atol=0.1)
+    across, up = (read_axis(pairs, look) for look in ("center", "end"))
+    place = re.search(r'<image x="(\S+)" y="(\S+)" width="(\S+)" height="(\S+)"', pairs)
+    left, top, width, height = map(float, place.groups())
+    for axis, ends, distances in ((across, (left, left + width), 0), (up, (top + height, top), 1)):
+        known = evaluation.shepard[distances]
+        found = np.polyval(np.polyfit(*axis, 1), ends)
+        np.testing.assert_allclose(found, [known.min(), known.max()], atol=0.03 * known.max())
+
+
+def read_axis(chart, look):
+    """Pixels and values of the ticks of an axis."""
+    found = re.findall(
+        rf'<text class="{look}" transform="translate\((\S+) (\S+)\)">([^<]+)<', chart
+    )
+    numbers = [
+        (float(x) if look == "center" else float(y) - 4, float(v))
+        for x, y, v in found
+        if re.fullmatch(r"[-\d.e+]+", v)
+    ]
+    return np.array(numbers, float).T
+
+
+def test_a_report_needs_no_matplotlib(tmp_path, data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    load_matplotlib.cache_clear()
+    page, *_ = write(tmp_path / "r.html", data)
+    assert page.count("</svg><figcaption>") == 3
+
+
 def test_the_python_in_the_page_makes_the_same_map(tmp_path, rng, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.save("rows.npy", rng.normal(size=(40, 4)))
@@ -161,7 +200,6 @@ def test_the_python_in_the_page_makes_the_same_map(tmp_path, rng, monkeypatch):
     np.testing.assert_array_equal(names["Y"], Y)
 
 
-@pytest.mark.usefixtures("no_figures")
 def test_very_many_points_are_a_picture(tmp_path, data, monkeypatch):
     monkeypatch.setattr(report, "MAX_INTERACTIVE_POINTS", 79)
     page, *_ = write(tmp_path / "r.html", data)
@@ -170,7 +208,6 @@ def test_very_many_points_are_a_picture(tmp_path, data, monkeypatch):
     assert any(attrs.get("class") == "density" for _, attrs in tags)
 
 
-@pytest.mark.usefixtures("no_figures")
 def test_columns_beyond_the_room_are_left_out_with_a_sentence(tmp_path, data, monkeypatch):
     monkeypatch.setattr(points, "MAX_COLUMN_VALUES", 80 * 4)
     page, *_ = write(tmp_path / "r.html", data)
@@ -178,7 +215,6 @@ def test_columns_beyond_the_room_are_left_out_with_a_sentence(tmp_path, data, mo
     assert "as many columns as fit" in page
 
 
-@pytest.mark.usefixtures("no_figures")
 def test_thumbnails_are_on_one_sheet(tmp_path, data):
     pictures = np.zeros((80, 4, 6), np.uint8)
     pictures[:, 0, 0] = np.arange(80)
@@ -194,7 +230,6 @@ def test_thumbnails_are_on_one_sheet(tmp_path, data):
         assert sheet[row // across * height, row % across * width] == row
 
 
-@pytest.mark.usefixtures("no_figures")
 def test_one_and_many_dimensions_and_rows_that_were_not_measured(tmp_path, data):
     for d in (1, 5):
         model = lowd.PCA(d)
@@ -218,7 +253,6 @@ def test_one_and_many_dimensions_and_rows_that_were_not_measured(tmp_path, data)
         assert np.flatnonzero(np.isfinite(trust)).tolist() == [1, 5, 7]
 
 
-@pytest.mark.usefixtures("no_figures")
 def test_a_failed_write_leaves_nothing(tmp_path, data, monkeypatch):
     import os
 

@@ -59,8 +59,7 @@ def shepard(
     """
     delta, distances = _get_distances(evaluation, d)
     ax = get_axes(ax, 5.0, 4.2)
-    bins = max(10, min(90, int(len(delta) ** 0.5)))
-    counts, x, y = np.histogram2d(delta, distances, [bins, bins])
+    counts, x, y = count_pairs(delta, distances)
     shown = ax.pcolormesh(
         x,
         y,
@@ -72,7 +71,7 @@ def shepard(
     top = float(delta.max())
     slope = float(delta @ distances) / float(delta @ delta) if (delta > 0).any() else 0.0
     ax.plot([0, top], [0, slope * top], color=MUTED_COLOR, lw=1, label="best scale")
-    middle, low, median, high = _compute_quantiles(delta, distances)
+    middle, low, median, high = compute_quantiles(delta, distances)
     ax.plot(middle, median, color=COLORS[2], lw=2, label="median")
     for part, name in ((low, "80 % of the pairs"), (high, None)):
         ax.plot(middle, part, color=COLORS[2], lw=1.2, ls="--", label=name)
@@ -102,7 +101,15 @@ def _get_distances(
     return delta, distances
 
 
-def _compute_quantiles(
+def count_pairs(
+    delta: NDArray[np.float64], d: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The number of pairs in each cell of a Shepard diagram, and the edges of the cells."""
+    bins = max(10, min(90, int(len(delta) ** 0.5)))
+    return np.histogram2d(delta, d, [bins, bins])
+
+
+def compute_quantiles(
     delta: NDArray[np.float64], d: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
     """Mean distance of pairs in bins, and their 10, 50, 90 % quantiles in the embedding."""

@@ -85,7 +85,7 @@ def scree(
     if rules is None:
         suggested = getattr(spectrum, "suggestions", {})
         rules = {name: suggested[name] for name in AXIS_RULES if name in suggested}
-    share = 100 * _compute_shares(curves.get("eigenvalues", spectrum))
+    share = 100 * compute_shares(curves.get("eigenvalues", spectrum))
     shown = min(len(share), MAX_SCREE_AXES)
     axis = np.arange(1, shown + 1)
     ax = get_axes(ax, 6.4, 3.8)
@@ -112,7 +112,8 @@ def scree(
     return ax
 
 
-def _compute_shares(spectrum: Spectrum) -> NDArray[np.float64]:
+def compute_shares(spectrum: Spectrum) -> NDArray[np.float64]:
+    """The share of the variance of each component, of positive eigenvalues alone."""
     if hasattr(spectrum, "explained_variance_ratio_"):
         return np.asarray(spectrum.explained_variance_ratio_, np.float64)
     values = np.asarray(getattr(spectrum, "eigenvalues_", spectrum))

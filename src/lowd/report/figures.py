@@ -1,30 +1,229 @@
-"""Figures of a report, drawn by `lowd.plot` and embedded in the page as data URLs."""
+"""Figures of a report: charts as SVG, which take the colors of the page, and its spectrum."""
 
 from __future__ import annotations
 
 import base64
+import math
 import warnings
-from importlib.util import find_spec
+from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .. import plot
 from ..errors import ScaleWarning
 from ..methods.pca import PCA
 from ..pipeline import Pipeline
-from ..plot.canvas import hide_figures
+from ..plot.curves import compute_quantiles, count_pairs
+from ..plot.spectra import MAX_SCREE_AXES, compute_shares
 from ..reducer import Reducer
 from .code import format_constructor
-from .page import Figure
+from .points import encode_png
 
 if TYPE_CHECKING:
     from ..evidence.quality import Evaluation
     from ..io.table import Column, Data
-    from ..plot.canvas import Axes, Panels
 
 MIN_SCREE_COMPONENTS = 3  # Fewer components do not make a curve.
+
+
+class Figure(NamedTuple):
+    """A figure of the page: SVG, title and how to read it."""
+
+    svg: str
+    title: str
+    text: str
+
+
+def draw_figures(spectrum: Spectrum | None, evaluation: Evaluation | None) -> list[Figure]:
+    """The curve of neighborhoods and the diagram of distances, if measured, and the spectrum."""
+    found = []
+    if evaluation is not None and evaluation.rnx_curve is not None:
+        text = (
+            "Neighborhood preservation for every neighborhood size, rescaled by chance: left "
+            "is local, right is global. 1 is perfect, 0 is a random embedding."
+        )
+        found.append(Figure(draw_rnx(*evaluation.rnx_curve), "R_NX curve", text))
+    if evaluation is not None and evaluation.shepard is not None:
+        text = (
+            "Pairs of rows by their distance in the data and in the embedding; darker is more "
+            "pairs, on a logarithmic scale. A narrow band along a line means that the embedding "
+            "preserves distances."
+        )
+        found.append(Figure(draw_shepard(*evaluation.shepard), "Shepard diagram", text))
+    if spectrum is not None:
+        text = f"Variance explained by each component ({spectrum.description})."
+        found.append(Figure(draw_scree(spectrum), "Scree plot", text))
+    return found
+
+
+def draw_rnx(sizes: Column, shares: Column) -> str:
+    """Neighborhood preservation against the number of neighbors, on a logarithmic axis."""
+    chart = Chart((1, max(2, sizes[-1])), (min(0, shares.min()) - 0.02, 1.02), logarithmic=True)
+    chart.line("pale", sizes[[0, -1]], np.zeros(2), "a random embedding")
+    # A chart is not wider than this many points.
+    at = np.unique(np.geomspace(1, len(sizes), 400).astype(int)) - 1
+    chart.line("main", sizes[at], shares[at], "the embedding")
+    return chart.finish("number of neighbors K", "neighborhood preservation R_NX(K)")
+
+
+def draw_shepard(data: Column, embedding: Column) -> str:
+    """Distances in the embedding against those in the data."""
+    right, top = float(data.max()) or 1.0, float(embedding.max()) or 1.0
+    chart = Chart((0, 1.02 * right), (0, 1.05 * top))
+    chart.cells(*count_pairs(data, embedding))
+    slope = float(data @ embedding) / float(data @ data) if (data > 0).any() else 0.0
+    chart.line("pale", np.array([0, right]), np.array([0, slope * right]), "best scale")
+    middle, lower, median, upper = compute_quantiles(data, embedding)
+    chart.line("other", middle, median, "median")
+    chart.line("other dashed", middle, lower, "80 % of the pairs")
+    chart.line("other dashed", middle, upper)
+    return chart.finish("distance in the data", "distance in the embedding")
+
+
+def draw_scree(spectrum: Spectrum) -> str:
+    """The share of the variance of each component, and the cumulative share."""
+    share = 100 * compute_shares(spectrum.model)
+    shown = min(len(share), MAX_SCREE_AXES)
+    axis, cumulative = np.arange(1, shown + 1), share.cumsum()[:shown]
+    # Components of 1 % each, as in genotypes, would be invisible on an axis up to 100 %.
+    chart = Chart((0.3, shown + 0.7), (0, 105 if cumulative[-1] > 50 else 1.1 * cumulative[-1]))
+    chart.bars("main", axis, share[:shown], "each component")
+    chart.line("other", axis, cumulative, "cumulative")
+    more = f" (first {shown} of {len(share)})" if shown < len(share) else ""
+    return chart.finish(f"component{more}", "% of variance explained")
+
+
+def draw_density(Y: Column, labels: Column | None, name: str) -> str:
+    """Draw an embedding of more points than a browser draws fluently, as a data URL."""
+    from .. import plot
+    from ..plot.canvas import hide_figures
+
+    file = BytesIO()
+    with hide_figures():
+        plot.save(plot.scatter(Y[:, :2], labels, legend=name), file, format="png")
+    return _encode_image(file.getvalue())
+
+
+def _encode_image(png: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"
+
+
+# -- charts ---------------------------------------------------------------------------------------
+
+
+class Chart:
+    """A chart with axes between `x` and `y` (low, high), as SVG of classes in page.css.
+
+    >>> chart = Chart((0, 4), (0, 1))
+    >>> chart.line("main", np.array([0, 4]), np.array([0, 1]), "a line")
+    >>> '<path class="main" d="M46.0 250.0L410.0 24.0"/>' in chart.finish("x", "y")
+    True
+    """
+
+    width, height = 420, 290
+    left, right, top, bottom = 46, 410, 24, 250  # ends of the axes
+
+    def __init__(
+        self, x: tuple[float, float], y: tuple[float, float], logarithmic: bool = False
+    ) -> None:
+        self._x, self._y, self._logarithmic = x, y, logarithmic
+        self._parts: list[str] = []
+        self._names: list[tuple[str, str]] = []  # a class and a text for the legend
+
+    def line(self, look: str, x: Column, y: Column, name: str = "") -> None:
+        """Draw a line through these points; it is part of the legend if it has a name."""
+        points = zip(self._across(x), self._up(y), strict=True)
+        path = "L".join(f"{a:.1f} {b:.1f}" for a, b in points)
+        self._parts.append(f'<path class="{look}" d="M{path}"/>')
+        if name:
+            self._names.append((look, name))
+
+    def bars(self, look: str, x: Column, y: Column, name: str) -> None:
+        """Draw a bar from 0 to each y."""
+        (width,) = np.diff(self._across(np.array([0, 0.8])))
+        for middle, top in zip(self._across(x), self._up(y), strict=True):
+            self._parts.append(
+                f'<rect class="{look} full" x="{middle - width / 2:.1f}" y="{top:.1f}" '
+                f'width="{width:.1f}" height="{self.bottom - top:.1f}"/>'
+            )
+        self._names.append((look, name))
+
+    def cells(self, counts: NDArray[np.float64], x: Column, y: Column) -> None:
+        """Draw the counts of cells between these edges: the opacity is their logarithm."""
+        share = np.log1p(counts.T[::-1]) / np.log1p(max(counts.max(), 2.0))
+        pixels = np.full((*share.shape, 4), (45, 110, 195, 0), np.uint8)
+        pixels[..., 3] = np.where(share > 0, 40 + 200 * share, 0)
+        (left, right), (bottom, top) = self._across(x[[0, -1]]), self._up(y[[0, -1]])
+        self._parts.append(
+            f'<image x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" '
+            f'height="{bottom - top:.1f}" preserveAspectRatio="none" '
+            f'href="{_encode_image(encode_png(pixels))}"/>'
+        )
+
+    def finish(self, x_label: str, y_label: str) -> str:
+        """The SVG element, with axes, ticks, labels, and a legend above."""
+        parts = [f'<path class="axis" d="M{self.left} {self.top}V{self.bottom}H{self.right}"/>']
+
+        def write(x: float, y: float, text: str, look: str = "center", turn: str = "") -> None:
+            parts.append(
+                f'<text class="{look}" transform="translate({x:.1f} {y:.1f}){turn}">'
+                f"{escape(text)}</text>"
+            )
+
+        ticks = np.array((_list_powers if self._logarithmic else _list_ticks)(*self._x))
+        for value, a in zip(ticks, self._across(ticks), strict=True):
+            parts.append(f'<path class="axis" d="M{a:.1f} {self.bottom}v4"/>')
+            write(a, self.bottom + 16, f"{value:g}")
+        ticks = np.array(_list_ticks(*self._y))
+        for value, b in zip(ticks, self._up(ticks), strict=True):
+            parts.append(f'<path class="axis" d="M{self.left} {b:.1f}h-4"/>')
+            write(self.left - 7, b + 4, f"{value:g}", "end")
+        write((self.left + self.right) / 2, self.height - 8, x_label)
+        write(11, (self.top + self.bottom) / 2, y_label, turn=" rotate(-90)")
+        at = self.left
+        for look, name in self._names:
+            parts.append(f'<path class="{look}" d="M{at} 10h16"/>')
+            write(at + 21, 14, name, "start")
+            at += 40 + 6 * len(name)  # pixels of the line and of the characters
+        body = "".join([*self._parts, *parts])
+        size = f'viewBox="0 0 {self.width} {self.height}"'
+        return f'<svg class="chart" {size} role="img">{body}</svg>'
+
+    def _across(self, x: Column) -> NDArray[np.float64]:
+        """Pixels from the left of values on the horizontal axis."""
+        (low, high), values = self._x, np.asarray(x, np.float64)
+        if self._logarithmic:
+            low, high, values = math.log(low), math.log(high), np.log(values)
+        return self.left + (values - low) / (high - low) * (self.right - self.left)
+
+    def _up(self, y: Column) -> NDArray[np.float64]:
+        """Pixels from the top of values on the vertical axis."""
+        low, high = self._y
+        values = np.asarray(y, np.float64)
+        return self.bottom - (values - low) / (high - low) * (self.bottom - self.top)
+
+
+def _list_ticks(low: float, high: float) -> list[float]:
+    """Round numbers between two others, at most seven.
+
+    >>> _list_ticks(0, 105)
+    [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]
+    """
+    size = 10.0 ** np.floor(np.log10((high - low) / 7))
+    step = next(m * size for m in (1, 2, 5, 10) if (high - low) / (m * size) <= 7)
+    return [float(f"{step * k:.6g}") for k in range(int(np.ceil(low / step)), int(high / step) + 1)]
+
+
+def _list_powers(low: float, high: float) -> list[float]:
+    """Powers of ten between two numbers, with 2 and 5 times these if they are few."""
+    powers = [10.0**k for k in range(int(np.log10(low)), int(np.log10(high)) + 1)]
+    factors = (1, 2, 5) if len(powers) < 4 else (1,)
+    return [m * power for power in powers for m in factors if low <= m * power <= high]
+
+
+# -- the spectrum ---------------------------------------------------------------------------------
 
 
 class Spectrum(NamedTuple):
@@ -78,50 +277,3 @@ def _count_values(model: Reducer) -> int:
         if values is not None:
             return len(np.atleast_1d(values))
     return 0
-
-
-def draw_figures(spectrum: Spectrum | None, evaluation: Evaluation | None) -> list[Figure]:
-    """Figures of the quality, or none without matplotlib."""
-    if find_spec("matplotlib") is None:
-        return []
-    found = []
-    with hide_figures():
-        if evaluation is not None and evaluation.rnx_curve is not None:
-            text = (
-                "Neighborhood preservation for every neighborhood size, rescaled by chance: left "
-                "is local, right is global. 1 is perfect, 0 is a random embedding."
-            )
-            url = encode_figure(plot.rnx(evaluation), "svg")
-            found.append(Figure(url, "R_NX curve", text))
-        if evaluation is not None and evaluation.shepard is not None:
-            text = (
-                "Pairs of rows by their distance in the data and in the embedding. A narrow band "
-                "along a line means that the embedding preserves distances."
-            )
-            found.append(
-                Figure(encode_figure(plot.shepard(evaluation), "svg"), "Shepard diagram", text)
-            )
-    if spectrum is not None:
-        text = f"Variance explained by each component ({spectrum.description})."
-        found.append(Figure(draw_scree(spectrum), "Scree plot", text))
-    return found
-
-
-def encode_figure(axes: Axes | Panels, image_format: str) -> str:
-    """Encode a figure as a data URL."""
-    file = BytesIO()
-    plot.save(axes, file, format=image_format)
-    mime = {"svg": "image/svg+xml", "png": "image/png"}[image_format]
-    content = base64.b64encode(file.getvalue()).decode("ascii")
-    return f"data:{mime};base64,{content}"
-
-
-def draw_density(Y: Column, labels: Column | None, name: str) -> str:
-    """Draw an embedding of more points than a browser draws fluently."""
-    with hide_figures():
-        return encode_figure(plot.scatter(Y[:, :2], labels, legend=name), "png")
-
-
-def draw_scree(spectrum: Spectrum) -> str:
-    with hide_figures():
-        return encode_figure(plot.scree(spectrum.model), "svg")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..evidence.compare import Stability
     from ..evidence.diagnosis import Diagnosis, Finding
     from ..evidence.quality import Evaluation, Measure
+    from .figures import Figure
 
 _FOLDER = Path(__file__).parent
 _BUNDLE = _FOLDER.parent / "explorer" / "static"  # built from web/
@@ -110,20 +111,12 @@ def make_image(url: str, description: str, caption: str) -> str:
     )
 
 
-class Figure(NamedTuple):
-    """A figure of the page: data URL, title and how to read it."""
-
-    url: str
-    title: str
-    text: str
-
-
 def make_figures(figures: Sequence[Figure]) -> str:
     """Place figures side by side."""
     body = "".join(
-        f'<figure><img src="{url}" alt="{escape(title)}">'
-        f"<figcaption><b>{escape(title)}.</b> {escape(text)}</figcaption></figure>\n"
-        for url, title, text in figures
+        f"<figure>{figure.svg}<figcaption><b>{escape(figure.title)}.</b> {escape(figure.text)}"
+        "</figcaption></figure>\n"
+        for figure in figures
     )
     return f'<div class="charts">{body}</div>\n' if body else ""
 
