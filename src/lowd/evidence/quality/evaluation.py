@@ -27,8 +27,10 @@ from ...parameters import (
 )
 from ...pipeline import Pipeline
 from ...reducer import Reducer
-from ...spaces import Rows, Space, extension, space_of
+from ...spaces import Rows, Space, SparseRows, extension, space_of
+from ..null_models import Structure, compare_with_nulls
 from ..types import Items, MetricLike, MetricParams
+from .damage import DamagedGroup, find_damage
 from .measures import (
     Measure,
     PairStatistics,
@@ -163,6 +165,8 @@ def evaluate(
         ties=scores.ties,
         duplicates=scores.duplicates,
         notes=_notes(given, scores),
+        structure=_compare_with_nulls(given),
+        damaged=scores.damaged,
         random_state=random_state if isinstance(random_state, int) else None,
     )
 
@@ -192,6 +196,7 @@ class Scores(NamedTuple):
     pairs: PairStatistics | None  # None: the data are a neighbor graph
     ties: float
     duplicates: int
+    damaged: list[DamagedGroup]
 
 
 def _compute_scores(given: EvaluationInput) -> Scores:
@@ -200,7 +205,7 @@ def _compute_scores(given: EvaluationInput) -> Scores:
     found = nearest_others(given.data, given.rows, searched)
     data = truncate(found, given.k)
     embedding = truncate(nearest_others(given.embedding, given.rows, given.k + 1), given.k)
-    pointwise = _compute_rank_measures(given, data, embedding)
+    pointwise, damaged = _compute_rank_measures(given, data, embedding)
     measures = {name: given.average(name, values) for name, values in pointwise.items()}
     pointwise["stretch"] = compute_stretch(data, embedding)
     pairs = None
@@ -219,25 +224,49 @@ def _compute_scores(given: EvaluationInput) -> Scores:
         _add_label_measures(given, data, embedding, pairs, measures, pointwise)
     d = found.distances
     ties = float((d[:, -1] == d[:, -2]).mean()) if d.shape[1] > given.k else 0.0
-    return Scores(measures, pointwise, pairs, ties, int((d[:, 0] == 0).sum()))
+    duplicates = int((d[:, 0] == 0).sum())
+    return Scores(measures, pointwise, pairs, ties, duplicates, damaged)
+
+
+def _compare_with_nulls(given: EvaluationInput) -> Structure | None:
+    """Is there structure to see? Of rows of numbers with Euclidean distances."""
+    if given.params.metric != "euclidean" or not isinstance(given.data, Rows | SparseRows):
+        return None
+    return compare_with_nulls(given.data.X, given.order, given.seed)
 
 
 def _compute_rank_measures(
     given: EvaluationInput, data: NeighborGraph, embedding: NeighborGraph
-) -> dict[str, Reals]:
-    """Rank-based measures of each row; those of false neighbors need ranks in the data."""
+) -> tuple[dict[str, Reals], list[DamagedGroup]]:
+    """Rank-based measures of each row, and damaged groups of rows, if all rows are evaluated.
+
+    Those of false neighbors need ranks in the data. Fewer than ten neighbors show no damage.
+    """
     values: dict[str, Reals] = {}
+    damaged: list[DamagedGroup] = []
     missing = compute_ranks(given.embedding, given.rows, data, embedding, given.n)
     if not isinstance(given.data, GraphSpace):
         false = compute_ranks(given.data, given.rows, embedding, data, given.n)
         values["trustworthiness"] = false.trustworthiness()
         values["mrre_false"] = false.relative_rank_error()
+        if given.rows is None and given.k >= 10:
+            damaged = find_damage(
+                given.data,
+                given.embedding,
+                data.indices,
+                missing.ranks,
+                embedding.indices,
+                false.ranks,
+                given.order,
+                given.seed,
+                given.labels,
+            )
     recall = missing.recall()
     values["continuity"] = missing.trustworthiness()
     values["mrre_missing"] = missing.relative_rank_error()
     values |= {"neighbor_recall": recall, "lcmc": recall - given.k / (given.n - 1)}
     values["bnx"] = -missing.rank_bias()  # extrusions count below 0
-    return values
+    return values, damaged
 
 
 def _add_label_measures(
@@ -585,7 +614,8 @@ class EvaluationInput:
     embedding: Rows
     items: Items | None  # the data as rows, distances or objects; None for a neighbor graph
     Y: Reals
-    codes: NDArray[np.int64] | None  # integer classes of the rows
+    labels: NDArray[Any] | None  # classes of the rows,
+    codes: NDArray[np.int64] | None  # and the same as integers
     n_sampled: int  # rows to evaluate
     seed: int
 
@@ -648,7 +678,8 @@ def validate_input(
     codes = None if labels is None else encode_labels(labels, n)
     seed = 0 if params.random_state is None else random.as_seed(params.random_state)
     m = count_anchors(params.anchors, n)
-    return EvaluationInput(params, data, embedding, items, embedding.X, codes, m, seed)
+    names = None if labels is None else np.asarray(labels)
+    return EvaluationInput(params, data, embedding, items, embedding.X, names, codes, m, seed)
 
 
 def make_data_space(X: Input, metric: Metric, metric_params: MetricParams = None) -> Space:

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...input.arguments import DataFrame
+from ..null_models import Structure
 from ..tables import html_list, html_row, to_data_frame
 from ..types import Figure
+from .damage import DamagedGroup, describe_damage
 from .measures import DEFINITIONS, Measure
 from .reliability import Reliability
 
@@ -59,7 +61,7 @@ class Evaluation:
 
     Attributes
     ----------
-    verdict : one sentence on what can be read off the embedding
+    verdict : what can be read off the embedding, in a few sentences
     measures : dict of name -> Measure
     pointwise : dict of name -> one value for each of `rows`
     rows : indices of the rows that were evaluated; all if `exact`
@@ -67,6 +69,10 @@ class Evaluation:
     shepard : distances of pairs in the data and in the embedding
     model : values that the model itself reports, if there was one
     random_state : the seed of sampled rows, pairs and triplets, if one was given
+    structure : is there structure to see in the data, and is it more than linear? None where the
+        data are not rows with Euclidean distances
+    damaged : groups of rows that are torn apart, laid on others or folded, the largest first, if
+        all rows were evaluated
     reliability : promised and found confidence of new points, if the model's is calibrated
     n_samples, n_neighbors, metric, seconds
     exact : are rank-based measures computed from all rows?
@@ -91,6 +97,8 @@ class Evaluation:
     model: dict[str, float] = field(default_factory=dict)
     random_state: int | None = None
     reliability: Reliability | None = None
+    structure: Structure | None = None
+    damaged: list[DamagedGroup] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> Measure | None:
         if name in DEFINITIONS:
@@ -104,13 +112,25 @@ class Evaluation:
 
     @property
     def verdict(self) -> str:
-        """What can be read off the embedding, in one sentence."""
-        return give_verdict(self.measures)
+        """What can be read off the embedding, in a few sentences."""
+        claim = "" if self.structure is None else self.structure.claim
+        is_noise = self.structure is not None and self.structure.kind == "noise"
+        damage = "" if is_noise else describe_damage(self.damaged)  # noise is torn everywhere
+        return " ".join(part for part in (claim, give_verdict(self.measures), damage) if part)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, without pointwise values."""
         return {
             "verdict": self.verdict,
+            "structure": None if self.structure is None else self.structure.to_dict(),
+            "damaged": [
+                {
+                    **group._asdict(),
+                    "rows": group.rows.tolist(),
+                    "sentence": describe_damage([group]),
+                }
+                for group in self.damaged
+            ],
             "n_samples": self.n_samples,
             "n_neighbors": self.n_neighbors,
             "metric": self.metric,
@@ -225,7 +245,10 @@ little (triplet accuracy 0.60).'
     if (trust := measures.get("trustworthiness")) is not None:
         near = "points that are near in the embedding are"
         words = f"{near} near in the data", f"{near} mostly near in the data"
-        parts.append(_grade(trust, *words, f"{near} often far in the data", "trustworthiness"))
+        text = _grade(trust, *words, f"{near} often far in the data", "trustworthiness")
+        if (recall := measures.get("neighbor_recall")) is not None:
+            text = f"{text[:-1]}, recall {recall:.2f})"
+        parts.append(text)
     if (continuity := measures.get("continuity")) is not None:
         near = "neighbors in the data are"
         words = f"{near} near in the embedding", f"most {near} near in the embedding"
