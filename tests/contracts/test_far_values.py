@@ -7,11 +7,12 @@ import warnings
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
 import lowd
 from case_data import rows_like
 from cases import ROUNDING, close
-from lowd.errors import LowdWarning, ScaleWarning
+from lowd.errors import DataError, LowdWarning, ScaleWarning
 
 MILD = {"early_exaggeration": 4.0, "max_iter": 60}
 # Methods of differences between rows, which a constant column does not change. Others see it: the
@@ -265,3 +266,33 @@ def test_a_far_row_is_where_its_neighbors_put_it(n, normalization):
     U = model.embedding_ / root if normalization == "symmetric" else model.embedding_
     mean = model.affinity_[far] @ U / model.degrees_[far, None]
     np.testing.assert_allclose(U[far], mean / (1 - model.eigenvalues_[1:]), rtol=1e-9)
+
+
+FAR_OFF = {
+    "PCA": (lowd.PCA(2), 1),
+    "KernelPCA": (lowd.KernelPCA(2, kernel="poly", gamma=0.1, degree=2, coef0=0.0), 2),
+    "ClassicalMDS": (lowd.ClassicalMDS(2, metric="manhattan"), 1),
+    "MDS": (lowd.MDS(2, max_iter=20), 1),
+    "Isomap": (lowd.Isomap(2), 1),
+}
+
+
+@pytest.mark.filterwarnings("ignore::lowd.errors.IndefiniteWarning")
+@pytest.mark.parametrize("exponent", [70, 130])
+@pytest.mark.parametrize("name", FAR_OFF)
+def test_units_are_of_no_matter_up_to_the_range_of_squares(name, exponent):
+    """Of 400 rows eigenvectors are iterated, and squares of products would overflow."""
+    model, power = FAR_OFF[name]
+    X = np.random.default_rng(0).normal(size=(400, 4)) * [3, 2, 1, 1]
+    units = 2.0 ** np.round(exponent * np.log2(10) / power)
+    Y, expected = (clone(model).fit_transform(A) for A in (X * units, X))
+    np.testing.assert_allclose(Y / units**power, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("landmarks", [None, 30])
+@pytest.mark.parametrize("n", [60, 400])
+def test_a_kernel_that_overflows_is_said(n, landmarks):
+    X = np.random.default_rng(0).normal(size=(n, 4)) * 1e70
+    model = lowd.KernelPCA(2, kernel="poly", degree=3, gamma=0.1, n_landmarks=landmarks)
+    with pytest.raises(DataError, match=r"kernel='poly' exceed the range of float64; scale"):
+        model.fit(X)

@@ -110,8 +110,12 @@ def block_krylov(
     block, m, restarted = orthonormalize(start, 0.0), 0, False
     quadrature: tuple[Reals, Reals] | None = None
     history: list[tuple[int, float]] = []
+    unit = 0.0
     for step in range(1, max_products + 1):
         image = product(block)
+        # In units of a power of 2, which no digit notices: squares of products may overflow.
+        unit = unit or 2.0 ** np.frexp(np.abs(image).max())[1]
+        image = image / unit
         new = slice(m, m + block.shape[1])
         Q[:, new], AQ[:, new], m = block, image, new.stop
         # Transposed twice: BLAS takes the wide factor as it lies in memory, in half the time.
@@ -147,6 +151,9 @@ def block_krylov(
     V = Q[:, :m] @ S[:, :k]
     missed = AQ[:, :m] @ S[:, :k] - V * values[:k]
     residual = float(np.linalg.norm(missed, axis=0).max()) / size
+    values = values * unit
+    if quadrature is not None:
+        quadrature = quadrature[0] * unit, quadrature[1]
     return Eigenpairs(values[:k], V, residual, quadrature, next_of(values, k))
 
 

@@ -486,10 +486,10 @@ def residual_variance(
                 y[j], yy[j] = y[j] + D.sum(), yy[j] + np.vdot(D, D)
                 gy[j] += np.vdot(G, D)
         progress.report("residual variance", done + 1, len(blocks))
-    variances = (gg - g * g / pairs) * (yy - y * y / pairs)
-    covariance = np.square(gy - g * y / pairs)
-    r2 = np.divide(covariance, variances, out=np.ones(k), where=variances > 0)
-    return np.asarray(np.clip(1 - r2, 0, 1))
+    # The square comes last: those of distances are large as they are.
+    deviations = np.sqrt(max(gg - g * g / pairs, 0)) * np.sqrt(np.maximum(yy - y * y / pairs, 0))
+    r = np.divide(gy - g * y / pairs, deviations, out=np.ones(k), where=deviations > 0)
+    return np.asarray(np.clip(1 - r**2, 0, 1))
 
 
 def symmetrize(G: Reals, tile: int = 512) -> None:

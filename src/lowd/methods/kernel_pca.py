@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import DTypeLike
 from scipy.sparse import csr_array, diags_array, issparse
 
 from .. import confidence, progress, random
@@ -212,6 +213,7 @@ class KernelPCA(Reducer):
         space = self._choose_kernel(X, "rbfm1")
         K = self._kernel_matrix(space)
         self._own = self._products_with_self(space, X)
+        self._check_range(self._own, K.dtype)
         # 2. The leading eigenvectors of the centered kernel matrix.
         found = classical_scaling(
             products_of(K),
@@ -269,6 +271,7 @@ class KernelPCA(Reducer):
             drawn = order[random.subset(seed, "landmarks", n, m)]
             self._center = column_means(take_rows(rows, drawn))
         own = self._products_with_self(space, rows)
+        self._check_range(own, space.dtype)
 
         def values(some: Indices | None, points: Indices) -> Reals:
             chosen = rows if some is None else take_rows(rows, some)
@@ -401,6 +404,7 @@ class KernelPCA(Reducer):
         X = space.rows
         return measure_rows(X, X, self._measure, self._numbers, getattr(self, "_center", None))
 
+    @np.errstate(over="ignore")  # which is refused where it is used
     def _products_with_self(self, space: Space, Q: Any) -> Reals:
         """k(x, x) of each row; of a given matrix, of its training rows."""
         if isinstance(space, Matrix):
@@ -425,6 +429,15 @@ class KernelPCA(Reducer):
             gamma, c = self._numbers
             return np.asarray(np.tanh(gamma * dots + c))
         return dots
+
+    def _check_range(self, own: Reals, dtype: DTypeLike) -> None:
+        """Raise an error if a kernel grows beyond its type: no value exceeds all those of a row
+        with itself."""
+        if not own.max() < np.finfo(dtype).max:
+            raise DataError(
+                f"the values of kernel={self.kernel!r} exceed the range of {np.dtype(dtype)}; "
+                "scale the columns (StandardScaler), or take a smaller gamma or degree."
+            )
 
     def _describe(self, found: Scaling) -> None:
         self.eigenvalues_, self.eigenvectors_ = found.values, found.vectors

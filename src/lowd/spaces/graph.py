@@ -694,8 +694,9 @@ def _sines(X: Reals, patch: Indices, a: Indices, b: Indices, d: int) -> Reals:
 def participation_ratio(V: Reals) -> Reals:
     """How many rows each column is about: 1 if one entry is all, n if all are of one size."""
     squares = np.square(V, dtype=np.float64)
-    total = squares.sum(0) ** 2
-    ratio = np.divide(total, np.square(squares).sum(0), out=total * 0, where=total > 0)
+    total = squares.sum(0)
+    shares = np.divide(squares, total, out=squares, where=total > 0)
+    ratio = np.divide(1, np.square(shares).sum(0), out=total * 0, where=total > 0)
     return np.asarray(ratio)
 
 
