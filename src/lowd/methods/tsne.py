@@ -170,7 +170,7 @@ class TSNE(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors"})
-    confidence_curve = (1.4, 1.6)
+    confidence_curve = (1.4, 1.6, 0.25)
 
     kl_divergence_: float = state()
     force_error_: float = state()
@@ -589,7 +589,7 @@ class SNE(TSNE):
     early_exaggeration: Positive = 4.0
     symmetric: bool = False
 
-    confidence_curve = (2.2, 1.1)
+    confidence_curve = (2.2, 1.1, 0.25)
 
     @property
     def _similarity(self) -> Similarity:
@@ -748,7 +748,7 @@ def rescale_collapsed(descent: _native.Descent, Y: Reals) -> None:
     the similarity keeps two digits.
     """
     descent.embedding(Y)
-    width = np.sqrt(centered(Y).var(0))
+    width = np.ascontiguousarray(Y.T).std(1)  # along contiguous numbers, which is ten times as fast
     collapsed = (width > 0) & (width < 1e-7)
     if collapsed.any():
         factors = np.where(collapsed, 1e-4 / np.where(collapsed, width, 1), 1)

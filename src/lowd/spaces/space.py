@@ -189,6 +189,11 @@ class Space(Held):
             yield rows, measure(rows)
             progress.report("neighbors", some.stop, count)
 
+    @cached_property
+    def line(self) -> Reals | None:
+        """Where the points lie along a line; None if they are not rows of numbers."""
+        return None if self.rows is None else along_a_line(self.rows)
+
     def order(self, *attached: Reals) -> Indices:
         """The points in an order by their content, and by what else is known of each.
 
@@ -196,7 +201,7 @@ class Space(Held):
         then give the permuted result. Rows are sorted along a line, on which units, offsets and
         constant columns change nothing; those at one place, and other points, by a hash.
         """
-        line = None if self.rows is None else along_a_line(self.rows)
+        line = self.line
         if line is not None and np.isfinite(line).all():
             order = np.argsort(line, kind="stable")
             if not attached and np.diff(line[order]).all():
@@ -284,7 +289,10 @@ class Rows(Space):
         return query_rows(self.index, self.prepare(Q), min(k, self.n))
 
     def take(self, points: Indices) -> Rows:
-        return Rows(self.X[points], self.metric, self.p)
+        taken = Rows(self.X[points], self.metric, self.p)
+        if len(points) == self.n and "line" in vars(self):  # all of them, in another order
+            taken.line = None if self.line is None else self.line[points]
+        return taken
 
     def fingerprint(self) -> Indices:
         return hash_rows(self.X)
