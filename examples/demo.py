@@ -78,7 +78,7 @@ def models(d: int) -> list[Any]:
         # 250 of its 750; the roll would unroll a little more.
         lowd.SNE(2, max_iter=250),
         lowd.TSNE(2),
-        lowd.UMAP(2, random_state=0),
+        lowd.UMAP(random_state=0),
         lowd.GaussianRandomProjection(k, random_state=0),
         lowd.SparseRandomProjection(k, random_state=0),
         lowd.HadamardRandomProjection(k, random_state=0),

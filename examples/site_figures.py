@@ -54,7 +54,7 @@ EMBEDDERS: dict[str, Callable[[], Any]] = {
     "Diffusion\nMaps": lambda: lowd.DiffusionMaps(2),
     "SNE": lambda: lowd.SNE(2),
     "TSNE": lambda: lowd.TSNE(2),
-    "UMAP": lambda: lowd.UMAP(2, n_neighbors=8),
+    "UMAP": lambda: lowd.UMAP(n_neighbors=8),
     "Gaussian\nprojection": lambda: lowd.GaussianRandomProjection(2, random_state=0),
 }
 
@@ -220,7 +220,7 @@ def supervised() -> Any:
     X, y = rng.normal(size=(300, 20)), rng.integers(0, 3, 300)
     new, y_new = rng.normal(size=(300, 20)), rng.integers(0, 3, 300)
     figure, (left, right) = panels(2)
-    model = lowd.UMAP(2).fit(X, y)
+    model = lowd.UMAP().fit(X, y)
     names = np.array([*"abc"])
     plot.scatter(model, names[y], title="UMAP with labels: noise, drawn labels", ax=left)
     plot.scatter(model.transform(new), names[y_new], title="new rows of the same kind", ax=right)

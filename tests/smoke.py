@@ -31,7 +31,7 @@ MODELS = [
     lowd.LTSA(2, n_neighbors=12),
     lowd.SNE(2, max_iter=60),
     lowd.TSNE(2, max_iter=300),
-    lowd.UMAP(2),
+    lowd.UMAP(),
 ]
 
 

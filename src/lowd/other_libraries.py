@@ -99,6 +99,11 @@ def explain_unknown_parameters(
                 if name not in known:
                     message = explain_unknown(name, type(self).__name__, known)
                     raise UnknownParameterError(message) from None
+            if args and type(self).__name__ == "UMAP":
+                raise UnknownParameterError(
+                    "UMAP takes no positional arguments, as umap-learn's first one is n_neighbors "
+                    "and that of other methods n_components; write UMAP(n_components=2, ...)."
+                ) from None
             raise
 
     return construct

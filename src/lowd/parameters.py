@@ -14,9 +14,11 @@ from __future__ import annotations
 import collections.abc
 import json
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from functools import cache
+from inspect import get_annotations, signature
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import (
@@ -140,6 +142,21 @@ def parameters_of(cls: type[Any]) -> dict[str, Domain]:
     """The domain of each parameter."""
     hints = resolve(cls, include_extras=True)
     return {one.name: hints[one.name] for one in fields(cls) if one.init}
+
+
+def resolve_annotations(cls: type[Any]) -> None:
+    """Give the constructor types in place of their names, which `typing.get_type_hints` reads.
+
+    A name means what it does in the module that declares the field. The signature, which people
+    read, shows the names.
+    """
+    init: Any = cls.__init__
+    init.__signature__ = signature(init)
+    for owner in reversed(cls.__mro__):
+        names = vars(sys.modules[owner.__module__])
+        for name, text in get_annotations(owner).items():
+            if isinstance(init.__annotations__.get(name), str):
+                init.__annotations__[name] = eval(text, names)
 
 
 @remembered

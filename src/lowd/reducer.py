@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Self, dataclass_transform
 
@@ -45,6 +45,7 @@ from .parameters import (
     Seed,
     check_parameters,
     defaults_of,
+    resolve_annotations,
     state,
     state_of,
 )
@@ -142,9 +143,11 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "n_components" in cls.__annotations__:  # the one parameter that is given by position
+        if "n_components" in cls.__annotations__ and not isinstance(cls.n_components, Field):
+            # The one parameter that is given by position.
             cls.n_components = field(default=cls.n_components, kw_only=False)
         dataclass(eq=False, repr=False, kw_only=True)(cls)
+        resolve_annotations(cls)
         cls.__init__ = explain_unknown_parameters(cls.__init__, list(defaults_of(cls)))  # type: ignore[method-assign]
 
     # -- what a method defines -----------------------------------------------------------------

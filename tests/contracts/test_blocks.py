@@ -40,7 +40,7 @@ MODELS = {
     "LTSA": lowd.LTSA(2, n_neighbors=10),
     "LaplacianEigenmaps": lowd.LaplacianEigenmaps(2, n_neighbors=10),
     "TSNE": lowd.TSNE(2, perplexity=15, max_iter=100),
-    "UMAP": lowd.UMAP(2, n_epochs=50),
+    "UMAP": lowd.UMAP(n_epochs=50),
 }
 LINEAR = {
     "PCA": lowd.PCA(2),
@@ -156,7 +156,7 @@ def test_every_source_gives_the_same(tmp_path):
         table = dict(zip("abcde", X[200 * part : 200 * part + 200].T, strict=True))
         pl.DataFrame(table).write_parquet(tmp_path / f"{part}.parquet")
     unknown = lazy(X, 90)[da.ones(600, chunks=90, dtype=bool)]
-    expected = fit(lowd.UMAP(2, n_epochs=30), X)
+    expected = fit(lowd.UMAP(n_epochs=30), X)
     for source in (
         lowd.open_blocks(tmp_path / "x.npy", block_rows=130),
         lowd.open_blocks(np.load(tmp_path / "x.npy", mmap_mode="r"), block_rows=130),
@@ -164,7 +164,7 @@ def test_every_source_gives_the_same(tmp_path):
         lowd.open_blocks([X[:200], X[200:200], X[200:]]),
         unknown,
     ):
-        model = fit(lowd.UMAP(2, n_epochs=30), source)
+        model = fit(lowd.UMAP(n_epochs=30), source)
         same_bits(model.embedding_, expected.embedding_)
         copied = pickle.loads(pickle.dumps(model))
         same_bits(copied.transform(lazy(Q, 7)).compute(), expected.transform(Q))
@@ -183,8 +183,8 @@ def test_sparse_blocks():
 def test_given_neighbors_of_blocks():
     X = rows(300)
     near = space_of(X).nearest(20).table
-    expected = lowd.UMAP(2, n_epochs=30).fit(X, neighbors=near)
-    model = lowd.UMAP(2, n_epochs=30).fit(lazy(X, 70), neighbors=near)
+    expected = lowd.UMAP(n_epochs=30).fit(X, neighbors=near)
+    model = lowd.UMAP(n_epochs=30).fit(lazy(X, 70), neighbors=near)
     same_bits(model.embedding_, expected.embedding_)
 
 

@@ -83,7 +83,7 @@ def _killing(mark):
     "model",
     [
         lowd.Isomap(2, n_neighbors=10, n_landmarks=40),
-        lowd.UMAP(2, n_epochs=30),
+        lowd.UMAP(n_epochs=30),
         lowd.LocallyLinearEmbedding(2, n_neighbors=10),
     ],
     ids=lambda model: type(model).__name__,
@@ -136,7 +136,7 @@ def test_a_worker_that_is_killed_changes_nothing(tmp_path):
 
 @pytest.mark.usefixtures("cluster", "_small_runs")
 def test_a_worker_that_is_killed_does_not_change_a_descent(tmp_path):
-    model = lowd.UMAP(2, n_epochs=30)
+    model = lowd.UMAP(n_epochs=30)
     expected = clone(model).fit(X)
     same_bits(clone(model).fit(_killing(tmp_path / "fit")).embedding_, expected.embedding_)
     assert (tmp_path / "fit").exists()

@@ -56,7 +56,7 @@ def test_given_neighbors_of_new_rows(name):
 LONGER = METHODS | {
     "Isomap radius": (lowd.Isomap(2, n_neighbors=None, radius=9.0), 8),
     "TSNE uniform": (lowd.TSNE(2, affinity="uniform", n_neighbors=15, max_iter=60), 15),
-    "UMAP": (lowd.UMAP(2, n_neighbors=8, n_epochs=30), 16),
+    "UMAP": (lowd.UMAP(n_neighbors=8, n_epochs=30), 16),
 }
 
 

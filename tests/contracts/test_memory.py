@@ -73,7 +73,7 @@ LARGE = {
     "TSNE": (lowd.TSNE(max_iter=20), 5_000, 10),
     "SNE": (lowd.SNE(max_iter=10), 2_000, 10),
     "UMAP": (lowd.UMAP(n_epochs=20), 5_000, 10),
-    "UMAP in space": (lowd.UMAP(3, n_epochs=20, dens_lambda=2.0), 5_000, 10),
+    "UMAP in space": (lowd.UMAP(n_components=3, n_epochs=20, dens_lambda=2.0), 5_000, 10),
     "UMAP landmarks": (lowd.UMAP(n_epochs=5, n_landmarks=300), 20_000, 10),
 }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 from dataclasses import is_dataclass
+from inspect import signature
+from typing import get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ import lowd
 from cases import CASES, FIRST, LLE_METHODS, each, fit, fit_transform, fitted, same_bits
 from checks import failing_checks
 from lowd.methods import METHODS
+from lowd.parameters import parameters_of
 
 # Instances that suit the tiny data of the checks: down to one column, ten rows.
 FEW = {
@@ -114,10 +117,23 @@ def test_parameters_are_named_alike_everywhere(case):
 
 
 def test_n_components_comes_first_by_position():
-    for name in METHODS:
+    for name in set(METHODS) - {"UMAP"}:
         assert getattr(lowd, name)(3).n_components == 3
         with pytest.raises(TypeError, match="positional"):
             getattr(lowd, name)(3, 4)
+    for given in ((5,), (15, 2)):  # n_neighbors in umap-learn
+        with pytest.raises(TypeError, match=r"UMAP takes no positional .* n_neighbors"):
+            lowd.UMAP(*given)
+
+
+def test_types_of_parameters_can_be_read():
+    """By other libraries, which make forms and command lines of them; people read names."""
+    for name in METHODS:
+        cls = getattr(lowd, name)
+        types = get_type_hints(cls.__init__, include_extras=True)
+        domains = parameters_of(cls)
+        assert {key: kind for key, kind in types.items() if key != "return"} == domains
+    assert str(signature(lowd.Isomap).parameters["n_components"]) == "n_components: 'Count' = 2"
 
 
 def test_pipeline_and_grid_search():

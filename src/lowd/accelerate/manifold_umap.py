@@ -84,7 +84,7 @@ def learn_umap(model: Any, X: Any, embed: bool, ensure_all_finite: Any = True) -
     if shared["a"] is not None and shared["b"] is not None:
         del shared["min_dist"], shared["spread"]  # a and b replace these
     ours = UMAP(
-        model.n_components,
+        n_components=model.n_components,
         init=_translate_start(model.init),
         random_state=model.random_state,
         n_jobs=model.n_jobs,

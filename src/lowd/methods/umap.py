@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -184,7 +185,7 @@ class UMAP(Reducer):
     True
     """
 
-    n_components: Count = 2
+    n_components: Count = field(default=2, kw_only=True)  # umap-learn's first one is n_neighbors
     n_neighbors: Annotated[int, Limit(">=", 2)] = 15
     min_dist: NonNegative = 0.1
     spread: Positive = 1.0
