@@ -145,7 +145,7 @@ def test_a_fit_touches_few_files(name, kind):
     cls = getattr(lowd, name)
     X = np.random.default_rng(0).normal(size=(400, 6))
     given = {"neighbors": lowd.neighbors(X, 91)} if kind == "neighbors" else {}
-    data, model = make_data(kind, X), cls(2, **FEW_STEPS.get(name, {}))
+    data, model = make_data(kind, X), cls(n_components=2, **FEW_STEPS.get(name, {}))
     model.fit(data, **given)  # imports and caches
     touched = files_of(lambda: model.fit(data, **given))
     assert len(touched) <= MOST_FILES + MORE_FILES.get(kind, 0), touched

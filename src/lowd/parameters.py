@@ -71,6 +71,7 @@ class Finite:
 
 # Domains of parameters.
 Count = Annotated[int, Limit(">=", 1)]
+Steps = Annotated[int, Limit(">=", 0)]
 Number = Annotated[float, Finite()]
 Positive = Annotated[float, Limit(">", 0), Finite()]
 NonNegative = Annotated[float, Limit(">=", 0), Finite()]

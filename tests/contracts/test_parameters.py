@@ -11,7 +11,7 @@ import pytest
 
 import lowd
 from case_data import manhattan_distance, rbf_kernel, rows_like
-from cases import CASES, EXECUTION_PARAMETERS, fit
+from cases import CASES, EXECUTION_PARAMETERS, close, fit
 from lowd import backend
 from lowd.errors import BackendUnavailableError, ParameterError, UnsupportedError
 from lowd.methods import METHODS
@@ -30,7 +30,8 @@ BAD = {
     "init": ("pca", None, 3),
     "n_init": (0, -1, 1.5, "few", True),
     "p": (0, 0.5, "two", True),
-    "max_iter": (0, -1, 2.5, "long", True),
+    "max_iter": (-1, 2.5, "long", True),
+    **dict.fromkeys((("MDS", "max_iter"), ("NonMetricMDS", "max_iter")), (0, -1, 2.5, "long")),
     "ties": ("split", None, True),
     "density": (0, 1.1, -1, "dense"),
     "compute_inverse_components": ("no",),
@@ -71,7 +72,7 @@ BAD = {
     **dict.fromkeys(("a", "b"), (0, -1, np.inf, "fitted")),
     **dict.fromkeys(("set_op_mix_ratio", "target_weight", "dens_frac"), (-0.1, 1.1, None, "half")),
     ("UMAP", "n_neighbors"): (1, 0, 2.5, "few", True),
-    "n_epochs": (0, -1, 2.5, "long", True),
+    "n_epochs": (-1, 2.5, "long", True),
     "target_metric": ("labels", None, 3),
     "symmetric": (1, "yes", None),
     "n_jobs": (0, 1.5, "two", True),
@@ -213,3 +214,18 @@ def test_the_parameters_of_every_case_are_in_their_domain():
         domain = parameters_of(getattr(lowd, case.method))
         for name, value in case.params.items():
             assert accepts(domain[name], value), (case.name, name)
+
+
+@pytest.mark.parametrize(
+    ("method", "steps"), [("SNE", "max_iter"), ("TSNE", "max_iter"), ("UMAP", "n_epochs")]
+)
+def test_no_steps_give_the_start(method, steps):
+    X, start = rows_like(90), 1e-4 * rows_like(90, 2, seed=3)
+    cls = getattr(lowd, method)
+    model = cls(init=start, **{steps: 0}).fit(X)
+    close(model.embedding_, start - start.mean(0))
+    assert model.n_iter_ == 0
+    close(model.transform(X), model.embedding_)
+    by_pca = cls(**{steps: 0}).fit(X).embedding_
+    near = np.corrcoef(by_pca[:, 0], lowd.PCA(2).fit_transform(X)[:, 0])[0, 1]
+    assert abs(near) > (0.5 if method == "UMAP" else 0.999)

@@ -20,6 +20,7 @@ from ..parameters import (
     Positive,
     Reals,
     Seed,
+    Steps,
     advise_at_most,
     check_count,
     refuse_unused,
@@ -93,7 +94,7 @@ class TSNE(Reducer):
         "auto" is n / exaggeration in each phase, for forces without the gradient's factor 4; it is
         4 times scikit-learn's `learning_rate`.
     max_iter : int, default=750
-        Iterations in all; fewer if nothing moves any more.
+        Iterations in all; fewer if nothing moves any more. 0 gives the start.
     init : {"pca", "spectral", "random"} or ndarray, default="pca"
         "pca" (of distances without rows classical scaling, of a graph "spectral"), "spectral" or
         "random", each with standard deviation 1e-4; or an array of coordinates, taken as it is.
@@ -163,7 +164,7 @@ class TSNE(Reducer):
     early_exaggeration: Positive = 12.0
     exaggeration: Positive = 1.0
     learning_rate: Positive | Literal["auto"] = "auto"
-    max_iter: Count = 750
+    max_iter: Steps = 750
     init: Literal["pca", "spectral", "random"] | np.ndarray = "pca"
     metric: Metric = "euclidean"
     metric_params: MetricParams = None
@@ -525,7 +526,7 @@ class SNE(TSNE):
     learning_rate : float or "auto", default="auto"
         "auto" is n / exaggeration in each phase, for forces without the gradient's factor 4.
     max_iter : int, default=750
-        Iterations in all; fewer if nothing moves any more.
+        Iterations in all; fewer if nothing moves any more. 0 gives the start.
     init : {"pca", "spectral", "random"} or ndarray, default="pca"
         "pca" (of distances without rows classical scaling, of a graph "spectral"), "spectral" or
         "random", each with standard deviation 1e-4; or an array of coordinates, taken as it is.

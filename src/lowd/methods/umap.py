@@ -27,6 +27,7 @@ from ..parameters import (
     Positive,
     Reals,
     Seed,
+    Steps,
     advise_at_most,
     check_count,
     check_landmarks,
@@ -101,7 +102,7 @@ class UMAP(Reducer):
     set_op_mix_ratio : float, default=1.0
         From 1, the fuzzy union of both directions of an edge, to 0, their intersection.
     n_epochs : int or None, default=None
-        Iterations. None is 200.
+        Iterations. None is 200, and 0 gives the start.
     learning_rate : float, default=1.0
         Factor of the step size, which falls to 0.
     init : {"pca", "spectral", "random"} or ndarray, default="pca"
@@ -195,7 +196,7 @@ class UMAP(Reducer):
     metric_params: MetricParams = None
     local_connectivity: Positive = 1.0
     set_op_mix_ratio: Fraction = 1.0
-    n_epochs: Count | None = None
+    n_epochs: Steps | None = None
     learning_rate: Positive = 1.0
     init: Literal["pca", "spectral", "random"] | np.ndarray = "pca"
     repulsion_strength: NonNegative = 1.0
@@ -401,7 +402,7 @@ class UMAP(Reducer):
         At full strength from the start it would tear clusters apart. Its weight of 1.5 makes up for
         the noise of umap-learn's sampling, which inflates maps.
         """
-        epochs = self.n_epochs or 200
+        epochs = 200 if self.n_epochs is None else self.n_epochs
         self._repulsion = 1.5 * float(self.repulsion_strength * self.negative_sample_rate)
         t = np.arange(epochs) / epochs
         rates = 0.5 * self.learning_rate * (1 - t)
