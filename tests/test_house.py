@@ -191,7 +191,7 @@ def test_docstrings_are_complete(name):
             assert not text, one
         elif isinstance(default, bool | int | float | str | None):
             assert ast.literal_eval(text) == default, one
-    types = r"(ndarray|csr_array) of shape \(.+\)|float|int|bool|str|tuple|Reducer|PCA|Moments"
+    types = r"(ndarray|csr_array) of shape \(.+\)|float|int|bool|str|tuple|Reducer|Preparation|Moments"
     for one, (kind, _) in attributes.items():
         assert re.match(types, kind), f"{one} : {kind}"
 

@@ -60,6 +60,24 @@ def test_data_are_embedded_first(lowd_command, opened):
     assert links == []
 
 
+def test_units_do_not_make_the_first_view(lowd_command, opened):
+    """Of wine the amount of proline alone was shown, with a perfect quality."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4)) * [1, 1, 1, 300]
+    np.savetxt("wine.csv", X, delimiter=",", header="ash,hue,phenols,proline", comments="")
+    ended = lowd_command("view", "wine.csv", "-m", "pca", "--no-browser")
+    assert ended.code == 0, ended.err
+    session = opened[0][-1].session
+    Y = session.panels["p0"].coordinates
+    assert np.ptp(Y[:, 0]) < 3 * np.ptp(Y[:, 1])
+    np.testing.assert_allclose(np.asarray(session.compared).std(0), 1, rtol=1e-6)
+    assert session.steps == {"scale": True}
+    lowd_command("pca", "wine.csv", "-o", "map.csv")
+    ended = lowd_command("view", "map.csv", "--data", "wine.csv", "--no-browser")
+    assert ended.code == 0, ended.err
+    np.testing.assert_allclose(np.asarray(opened[0][-1].session.compared).std(0), 1, rtol=1e-6)
+
+
 def test_without_methods_data_get_a_first_embedding_and_a_browser(lowd_command, opened):
     ended = lowd_command("view", "data.csv")
     assert ended.code == 0, ended.err

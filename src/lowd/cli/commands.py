@@ -87,7 +87,7 @@ def evaluate(arguments: Arguments, console: Console, _: Outputs) -> Result:
 
     prepared = prepare_file(arguments, console)
     table, X = prepared.table, prepared.compute_rows()
-    embedding = read({}, console, arguments["map"])
+    embedding = read({}, console, arguments["map"], text="beside", missing="keep")
     chosen = [number for group in find_coordinates(embedding).values() for number in group]
     Y = embedding.X[:, chosen] if chosen else embedding.X
     if len(Y) != X.shape[0]:
@@ -185,7 +185,7 @@ def info(arguments: Arguments, _console: Console, _: Outputs) -> Result:
     lines += [(f"  {name}", str(value)) for name, value in (parameters | learned).items()]
     columns = list(preparation.columns)
     document = short | {"parameters": parameters, "columns": columns, "learned": learned}
-    return Result(document, format_table(("what", "value"), lines, expand=False))
+    return Result(document, format_table(("what", "value"), lines))
 
 
 def _summarize(value: object) -> object:

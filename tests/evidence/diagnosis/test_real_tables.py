@@ -78,3 +78,61 @@ def test_a_size_beside_principal_components_does_not_make_the_map():
     found = lowd.diagnose(frame)
     assert found.recommendations[0].steps["drop"] == ("n_genes",)
     assert "scale" not in found.recommendations[0].steps
+
+
+def longley():
+    """Employment in the United States, 1947 to 1952 (Longley, 1967)."""
+    return pd.DataFrame(
+        {
+            "deflator": [83.0, 88.5, 88.2, 89.5, 96.2, 98.1],
+            "product": [234.3, 259.4, 258.1, 284.6, 329.0, 347.0],
+            "unemployed": [235.6, 232.5, 368.2, 335.1, 209.9, 193.2],
+            "armed": [159.0, 145.6, 161.6, 165.0, 309.9, 359.4],
+            "employed": [60.3, 61.1, 60.2, 61.2, 63.2, 63.6],
+        }
+    )
+
+
+def test_different_quantities_are_scaled_and_lengths_are_not():
+    assert lowd.diagnose(longley()).steps == {"scale": True}
+    years = longley().set_axis([str(1950 + 5 * j) for j in range(5)], axis=1)
+    wide = pd.concat([years, years.rename(columns=lambda name: str(int(name) + 50))], axis=1)
+    assert "scale" not in lowd.diagnose(wide).steps  # one quantity, by years
+
+
+def test_a_logarithm_does_not_erase_its_column():
+    """Of visits to doctors 19 % of the variance became .2 %, beside ages in years."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"visits": np.round(rng.lognormal(1, 1.2, 400)), "age": rng.normal(44, 11, 400)}
+    )
+    frame["school"] = rng.normal(11, 3, 400)
+    found = lowd.diagnose(frame)
+    assert found.steps["log1p"] == ("visits",)
+    spread = np.asarray(found.pipeline(lowd.PCA(2)).fit(frame).prepare(frame)).std(0)
+    assert spread.max() < 3 * spread.min()
+
+
+def cells(zeros=0.35):
+    rng = np.random.default_rng(0)
+    rates = rng.lognormal(0 if zeros < 0.5 else -2, 1, 60)
+    return rng.poisson(rates * rng.lognormal(0, 0.8, (300, 1)))
+
+
+@pytest.mark.parametrize("zeros", [0.35, 0.7])
+def test_counts_have_totals_zeros_and_a_large_variance(zeros):
+    X = cells(zeros)
+    assert abs((X == 0).mean() - zeros) < 0.15
+    assert {"normalize", "log1p"} <= set(lowd.diagnose(X).steps)
+
+
+def test_grades_and_pixels_are_no_counts():
+    rng = np.random.default_rng(0)
+    grades = rng.binomial(4, rng.beta(0.5, 2, (300, 30)))
+    pixels = np.minimum(
+        255, rng.gamma(0.3, 200, (300, 60)).astype(int) * rng.integers(1, 4, (300, 1))
+    )
+    calls = rng.poisson(rng.lognormal(-0.5, 1, 60), (300, 60))  # without any size of the rows
+    for X in (grades, pixels, calls):
+        assert (X == 0).mean() > 0.2
+        assert not {"normalize", "log1p"} & set(lowd.diagnose(X).steps)

@@ -26,6 +26,7 @@ from ...methods.pca import PCA
 from ...parameters import Reals
 from ...spaces import Rows, space_of
 from ...store import class_of
+from ..null_models import Structure
 from ..quality.measures import compute_pair_statistics
 from .cost_estimates import MAX_EXACT_ISOMAP_SAMPLES, N_LANDMARKS
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, RawData, Sample
@@ -47,15 +48,15 @@ def choose(
     sample: Sample | None,
     costs: dict[str, Cost],
     steps: dict[str, Any],
+    structure: Structure | None,
     *,
-    found: str = "",
     seed: int = 0,
     margin: float = 0.05,
     max_rows: int = 2000,
 ) -> list[Recommendation]:
     """The methods that were fitted to a sample of the prepared rows: that of choice, then by area.
 
-    `found` is what null models say of the rows: "noise", "linear", or nothing.
+    Of rows without structure, or with no more than linear relations, it is the linear method.
     """
     if len(data) < MIN_SAMPLES_RECOMMENDED or sample is None:
         return []
@@ -82,7 +83,8 @@ def choose(
         return []
     best = max(areas, key=lambda method: areas[method])
     chosen = next(method for method in areas if areas[method] >= areas[best] - margin)
-    if found:
+    claim = "" if structure is None else structure.claim
+    if claim:
         chosen = linear
     order = sorted(areas, key=lambda method: (method != chosen, -areas[method]))
     recommended = []
@@ -91,17 +93,11 @@ def choose(
         if method == "Isomap":
             params["n_neighbors"] = neighbors
         reason = _explain(method, areas, linear, best, len(part)) + " " + READING[method]
-        if found and method == chosen:
-            reason = f"{NULL_REASONS[found]} {reason}"
+        if claim and method == chosen:
+            reason = f"{claim} {reason}"
         axes = _name_axes(data, sample, steps) if method == "PCA" else ()
         recommended.append(Recommendation(method, params, reason, steps, areas[method], axes))
     return recommended
-
-
-NULL_REASONS = {
-    "noise": "There is no structure to see: the rows are like rows of independent columns.",
-    "linear": "Linear relations are all there is, and they are shown completely.",
-}
 
 
 def _measure(

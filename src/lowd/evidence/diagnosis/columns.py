@@ -20,9 +20,7 @@ from .result import MAX_AFFECTED, Action, Finding, Severity, list_some, merge_ac
 DOMINANT_VARIANCE_SHARE = 0.9  # in one column, of more than two
 DOMINANT_VARIANCE_SHARE_OF_TWO = 0.99  # of two columns one often has 90 % without being in the way
 MAX_DOMINANT_COLUMNS_SHARE = 0.2  # of the columns, if these few have 90 % of the variance
-NAMED_SPREAD_RATIO = 5.0  # of columns with names of their own, which are different quantities
-NAMED_SPREAD_RANGE = 30.0  # of their largest standard deviation to the least: as good as left out
-NAMED_VARIANCE_SHARE = 0.8  # of the largest such column
+MAX_NAMED_SPREAD = 5.0  # of the largest standard deviation to the least, of different quantities
 MAX_SPREAD_RATIO = 30.0  # of the largest standard deviation to the median one
 MIN_NOTED_CORRELATION = 0.95  # above, two columns are nearly one
 MAX_CORRELATED_COLUMNS = 2000  # of which all pairs are correlated: 32 MB
@@ -69,11 +67,28 @@ def check_columns(data: RawData, summary: ColumnSummary, sample: Sample | None) 
         kept = kept_columns(data, summary, found)
         if not meaning.shares_units and sample is not None and data.metric == "euclidean":
             found += check_skewness(data, sample, np.flatnonzero(kept))
+            summary = _take_logarithms(data, summary, sample, found)
         if meaning.content not in ("counts", "genotypes"):
-            found.append(check_scale(data, summary, kept, meaning))
+            n_logged = len(merge_actions(found).get("log1p", ()))
+            logged = 0 < n_logged < int(kept.sum())
+            found.append(check_scale(data, summary, kept, meaning, logged=logged))
     if not kept_columns(data, summary, found).any():
         found = [replace(f, action=None) for f in found]  # nothing would be left
     return found
+
+
+def _take_logarithms(
+    data: RawData, summary: ColumnSummary, sample: Sample, found: list[Finding]
+) -> ColumnSummary:
+    """The variances after the logarithms that are to be taken, by the sample."""
+    columns = data.index_columns(merge_actions(found).get("log1p", ()))
+    if not columns:
+        return summary
+    variance = summary.variance.copy()
+    X = sample.take_dense(np.asarray(columns))
+    for j, x in zip(columns, X.T, strict=True):
+        variance[j] = np.log1p(np.maximum(x, 0) / np.median(x[x > 0])).var()
+    return replace(summary, variance=variance)
 
 
 def kept_columns(data: RawData, summary: ColumnSummary, found: list[Finding]) -> NDArray[np.bool_]:
@@ -239,11 +254,14 @@ def check_scale(
     summary: ColumnSummary,
     kept: NDArray[np.bool_] | None = None,
     meaning: Meaning = UNKNOWN_MEANING,
+    *,
+    logged: bool = False,
 ) -> Finding:
     """Do one or a few columns dominate the variance, or have a far larger spread than most?
 
     Columns of one quantity (pixels, embeddings) have one unit, so they are never scaled. Columns
     with names of their own are different quantities, and are scaled at smaller differences.
+    `logged`: logarithms are taken of some columns, and not of the others.
     """
     variance = np.where(summary.varies if kept is None else kept, summary.variance, 0)
     total = float(variance.sum())
@@ -259,7 +277,6 @@ def check_scale(
     n_dominant = int((np.cumsum(np.sort(share)[::-1]) < DOMINANT_VARIANCE_SHARE).sum()) + 1
     few = d > 2 and n_dominant <= MAX_DOMINANT_COLUMNS_SHARE * d
     named = data.names is not None and not set(map(remove_numbers, data.names)) <= GIVEN_NAMES
-    own_names = named and (ratio > NAMED_SPREAD_RATIO or share[largest] > NAMED_VARIANCE_SHARE)
     if share[largest] > limit:
         severity: Severity = "warning"
         sentence = (
@@ -274,17 +291,20 @@ def check_scale(
             f"{where} account for {share[chosen].sum():.1%} of the variance, so they dominate "
             "distances and the first principal components."
         )
-    elif ratio > MAX_SPREAD_RATIO or own_names:
+    elif logged:
+        severity = "notice"
+        sentence = "Logarithms have no units, and the other columns have."
+    elif ratio > MAX_SPREAD_RATIO:
         severity = "notice"
         sentence = (
             f"The standard deviation of {name} is {ratio:.1f} times that of the median column."
         )
-    elif named and spread.max() > NAMED_SPREAD_RANGE * spread.min():
+    elif named and spread.max() > MAX_NAMED_SPREAD * spread.min():
         severity = "notice"
         least = data.describe_column(int(np.argmin(np.where(variance > 0, variance, np.inf))))
         sentence = (
             f"The standard deviation of {name} is {spread.max() / spread.min():.0f} times that of "
-            f"{least}, which would hardly count."
+            f"{least}, and columns with names of their own are different quantities."
         )
     else:
         sentence = f"No column dominates the variance; the largest share is {share[largest]:.1%}."
@@ -434,7 +454,6 @@ GIVEN_NAMES = {"x", "v", "column", "col", "var", "feature", "f", "c", "field", "
 MIN_NUMBERED_COLUMNS = 10  # with one stem (px0, px1, ...) that are one quantity
 NUMBERED_SHARE = 0.9  # of all columns
 MIN_COUNT_COLUMNS = 20  # fewer columns of small integers are numbers of things, each its own
-MIN_ZERO_SHARE = 0.5  # of the entries of a matrix of counts
 MIN_GENOTYPE_COLUMNS = 100
 INSPECTED_COLUMNS = 200  # drawn at random, whose values show genotypes or counts
 INSPECTED_ROWS = 2000
@@ -455,12 +474,18 @@ def recognize_content(data: RawData, summary: ColumnSummary, sample: Sample | No
     whole = bool((np.rint(Z) == Z).all())
     if d >= MIN_GENOTYPE_COLUMNS and _are_genotypes(Z):
         return Meaning("genotypes", "columns have the three values of allele counts")
-    if whole and d >= MIN_COUNT_COLUMNS and summary.low.min() >= 0 and Z.max() > 1:
-        zeros = float((Z == 0).mean())
-        if zeros > MIN_ZERO_SHARE:
-            return Meaning("counts", f"all entries are integers >= 0, {zeros:.0%} of them 0")
+    if (
+        whole
+        and d >= MIN_COUNT_COLUMNS
+        and summary.low.min() >= 0
+        and (reason := _describe_counts(Z))
+    ):
+        return Meaning("counts", reason)
     if data.is_sparse:
         return Meaning("one quantity", "sparse columns are weights of one kind")
+    if data.names is not None and _are_numbers(data.names):
+        reason = "the names of the columns are numbers, such as years or wavelengths"
+        return Meaning("one quantity", reason)
     if stem := _find_stem(data.names):
         reason = f"the names of the columns differ in a number ({stem}...)"
         return Meaning("one quantity", reason, stem)
@@ -598,6 +623,14 @@ def remove_numbers(name: str) -> str:
     return re.sub(r"[\W_]*\d+", "", name)
 
 
+def _are_numbers(names: tuple[str, ...]) -> bool:
+    """Numbers in nearly all names, other than 0, 1, 2, ..., which a program has given."""
+    numbers = [name for name in names if re.fullmatch(r"[-+]?\d+(\.\d+)?", name)]
+    counted = [name for name in numbers if name.isdecimal() and int(name) <= len(names)]
+    few = len(numbers) < max(MIN_NUMBERED_COLUMNS, NUMBERED_SHARE * len(names))
+    return not few and len(counted) < len(numbers) / 2
+
+
 def _find_stem(names: tuple[str, ...] | None) -> str:
     """The name that nearly all columns have but for a number; "" if there is none."""
     if names is None or len(names) < MIN_NUMBERED_COLUMNS:
@@ -633,6 +666,30 @@ def _are_genotypes(Z: Reals) -> bool:
             equal = abs(gaps[1] - gaps[0]) <= 1e-4 * gaps[0]
             found, three = found + equal, three + equal
     return bool(found >= MIN_GENOTYPE_SHARE * Z.shape[1] and three >= Z.shape[1] / 2)
+
+
+def _describe_counts(
+    Z: Reals, min_zeros: float = 0.2, max_ceiling: float = 0.1, min_spread: float = 0.4
+) -> str:
+    """Why integers are counts of events; "" if they are something else, as grades or pixels.
+
+    Three signs together: many zeros, variances above the means, and columns that rise and fall
+    with the total of a row, so that its size is an effect of the measurement. Grades and pixels
+    have a highest value, which many columns reach.
+    """
+    Z = Z[:, Z.var(0) > 0]
+    zeros = float((Z == 0).mean()) if Z.size else 0.0
+    if zeros < min_zeros or (Z.max(0) == Z.max()).mean() > max_ceiling:
+        return ""
+    scores = (Z - Z.mean(0)) / Z.std(0)
+    # Independent columns add up to one variance each; a common factor multiplies that.
+    common = float(scores.sum(1).var() / Z.shape[1])
+    if (Z.var(0) > Z.mean(0)).mean() < min_spread or common < 2:
+        return ""
+    return (
+        f"integers >= 0, {100 * zeros:.0f} % of them 0, vary more than their means and grow with "
+        "the total of the row"
+    )
 
 
 def _are_components(sample: Sample) -> bool:

@@ -19,6 +19,7 @@ from ...neighbor_graph import NeighborGraph
 from ...parameters import Seed
 from ...pipeline import STEP_PARAMETERS
 from ...threads import single_threaded_blas
+from ..null_models import compare_with_nulls
 from ..types import MetricLike, MetricParams
 from .choice import choose
 from .columns import check_columns, summarize_columns
@@ -272,19 +273,24 @@ def _diagnose(
     graph = _check_neighbors(prepared, sample, k, seed)
     costs = estimate_costs(data)
     findings = [*prepared.findings, *graph.findings, check_costs(costs)]
+    structure = None
+    if prepared.sample is not None and prepared.sample.is_euclidean:
+        order = np.arange(len(prepared.sample))  # which is one by content
+        structure = compare_with_nulls(prepared.sample.X, order, seed)
     if mixed is not None:  # numbers and text, which a distance of whole rows compares
         complete = np.arange(len(mixed))
         everyone = mixed.take(sample_rows(mixed, complete, compute_row_keys(mixed), None, seed))
-        recommendations = choose(mixed, everyone, estimate_costs(mixed), {}, seed=seed)
+        recommendations = choose(mixed, everyone, estimate_costs(mixed), {}, None, seed=seed)
     else:
         steps = prepared.steps if data.metric == "euclidean" else {}
-        recommendations = choose(data, sample, costs, steps, seed=seed)
+        recommendations = choose(data, sample, costs, steps, structure, seed=seed)
     residuals = graph.residuals
     progress.report("diagnosis", N_STAGES, N_STAGES)
     return Diagnosis(
         findings=sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)),
         recommendations=recommendations,
         steps=prepared.steps,
+        structure=structure,
         costs=costs,
         intrinsic_dimension=graph.dimensions,
         shape=graph.shape,

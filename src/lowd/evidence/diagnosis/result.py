@@ -12,6 +12,7 @@ from ...errors import DataError
 from ...pipeline import STEP_PARAMETERS, Pipeline
 from ...reducer import Reducer
 from ...store import class_of
+from ..null_models import Structure
 from ..tables import html_paragraphs
 
 Severity: TypeAlias = Literal["error", "warning", "notice", "fine"]
@@ -107,6 +108,8 @@ class Diagnosis:
         "fine"
     recommendations : list of `Recommendation`, the chosen one first
     steps : those of a `lowd.Pipeline` that the findings call for
+    structure : is there structure to see, and is it more than linear? None where the data are not
+        rows with Euclidean distances
     costs : method -> `Cost(bytes, seconds, fits)` of two components with default parameters
     intrinsic_dimension : estimator -> (value, low, high)
     shape : "linear", "non-linear", "non-orthogonal", "high-dimensional" or "unknown"
@@ -120,6 +123,7 @@ class Diagnosis:
     findings: list[Finding]
     recommendations: list[Recommendation]
     steps: dict[str, Any]
+    structure: Structure | None
     costs: dict[str, Cost]
     intrinsic_dimension: dict[str, Dimension]
     shape: str
@@ -167,6 +171,7 @@ class Diagnosis:
             "n_searched": self.n_searched,
             "findings": [{**asdict(f), "affected": list(f.affected)} for f in self.findings],
             "steps": self.steps,
+            "structure": None if self.structure is None else self.structure.to_dict(),
             "recommendations": [asdict(advice) for advice in self.recommendations],
             "costs": {method: asdict(cost) for method, cost in self.costs.items()},
             "intrinsic_dimension": {
