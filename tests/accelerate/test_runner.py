@@ -37,7 +37,6 @@ def _run(*arguments, cwd=None):
         [sys.executable, "-m", "lowd.accelerate", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=120,
         cwd=cwd,
     )
 
@@ -108,7 +107,6 @@ def test_the_extension_of_ipython(tmp_path):
         [sys.executable, "-m", "IPython", "--quick", "--colors=NoColor", "cells.ipy"],
         capture_output=True,
         text=True,
-        timeout=120,
         cwd=tmp_path,
         env={**os.environ, "IPYTHONDIR": str(tmp_path)},
     )

@@ -86,9 +86,7 @@ def _run(folder, modules, *options):
     }
     command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, f"--rootdir={folder}"]
     command += ["-p", "no:cacheprovider", "-p", "no:xdist", *options, "--pyargs", *modules]
-    made = subprocess.run(
-        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=600
-    )
+    made = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True)
     return made, record
 
 

@@ -35,7 +35,6 @@ def _run_all(accelerate):
         [sys.executable, "-c", RUN_ALL, accelerate, *map(str, SCRIPTS)],
         capture_output=True,
         text=True,
-        timeout=300,
     )
     assert made.returncode == 0, made.stderr[-3000:]
     return json.loads(made.stdout)

@@ -72,7 +72,6 @@ def _run(script, *arguments, path=None):
         [sys.executable, "-W", "ignore", "-c", script, *arguments],
         capture_output=True,
         text=True,
-        timeout=300,
         env=environment,
     )
     assert made.returncode == 0, made.stderr[-3000:]

@@ -210,9 +210,12 @@ def test_the_end_of_the_range_is_said():
     found = lowd.dimension(X)
     assert found.suggestions["cross_validation"] == 50
     assert any("50 components, and the last was best" in note for note in found.notes)
-    assert (
-        lowd.dimension(1e200 * X[:60, :20]).suggestions == lowd.dimension(X[:60, :20]).suggestions
-    )
+
+
+@pytest.mark.parametrize("unit", [1e200, 7, 1e-30])
+def test_a_unit_changes_nothing(unit):
+    X = subspace(3, n=60, d=20, seed=1)
+    assert lowd.dimension(unit * X).suggestions == lowd.dimension(X).suggestions
 
 
 def test_what_is_refused():
