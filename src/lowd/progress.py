@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -95,8 +94,8 @@ def watching(*watchers: Watcher) -> Iterator[None]:
 
 @contextmanager
 def bar() -> Iterator[Listener]:
-    """A progress bar with the remaining time, on standard error; rich's if it is installed."""
-    show = _RichBar() if find_spec("rich") else _PlainBar()
+    """A progress bar with the remaining time, on standard error."""
+    show = _Bar()
     try:
         yield show
         show.finish()
@@ -141,45 +140,13 @@ def _readable_time(seconds: float | None) -> str:
     return f"{minutes} min {remainder} s left" if minutes else f"{remainder} s left"
 
 
-class _RichBar:
-    """A bar for each stage."""
+class _Bar:
+    """A line for each stage on a terminal; elsewhere the line of the present stage."""
 
     def __init__(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-
-        columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
-        left = TextColumn("{task.fields[left]}")
-        self._progress = Progress(*columns, left, console=Console(stderr=True))
-        self._clock = Clock()
-        self._tasks: dict[str, int] = {}
-        self._stage, self._total = "", 0
-        self._progress.start()
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        if stage != self._stage:
-            self.finish()
-        self._stage, self._total = stage, total
-        if stage not in self._tasks:
-            self._tasks[stage] = self._progress.add_task(stage, total=total, left="")
-        left = _readable_time(self._clock.seconds_left(stage, done, total, time.monotonic()))
-        self._progress.update(self._tasks[stage], completed=done, total=total, left=left)
-
-    def finish(self) -> None:
-        """Complete the bar of the last stage: kernels report now and then, not at their end."""
-        if self._stage:
-            self._progress.update(self._tasks[self._stage], completed=self._total, left="")
-
-    def close(self) -> None:
-        self._progress.stop()
-
-
-class _PlainBar:
-    """One line per stage, rewritten every `REFRESH_SECONDS` at most."""
-
-    def __init__(self) -> None:
-        self._clock = Clock()
+        self._clock, self._is_terminal = Clock(), sys.stderr.isatty()
         self._stage, self._total, self._shown = "", 0, 0.0
+        self._lines: dict[str, str] = {}
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
@@ -194,15 +161,24 @@ class _PlainBar:
         self._write(done, left)
 
     def finish(self) -> None:
+        """Complete the bar of the last stage: kernels report now and then, not at their end."""
         if self._stage:
             self._write(self._total, None)
         self.close()
 
     def close(self) -> None:
-        if self._stage:
+        if self._stage and not self._is_terminal:
             sys.stderr.write("\n")
         self._stage = ""
 
     def _write(self, done: int, left: float | None) -> None:
-        sys.stderr.write(f"\r{self._stage}: {done}/{self._total}, {_readable_time(left):20}")
+        full = 24 * done // max(self._total, 1)
+        bar = f"{'━' * full}{'╌' * (24 - full)} {done}/{self._total}"
+        before, text = len(self._lines), f"{self._stage} {bar}, {_readable_time(left)}".rstrip(", ")
+        self._lines[self._stage] = text
+        if self._is_terminal:  # up to the first line, then all of them again
+            up = f"\x1b[{before}F" if before else ""
+            sys.stderr.write(up + "".join(f"{line}\x1b[K\n" for line in self._lines.values()))
+        else:
+            sys.stderr.write(f"\r{text:70}")
         sys.stderr.flush()

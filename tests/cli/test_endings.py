@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,8 +31,13 @@ def python(*args, **more):
 
 
 CASES = {
-    "no such flag": (["pca", "data.csv", "--n-nieghbors", "3"], ExitCode.USAGE, "No such option"),
-    "no such command": (["pac", "data.csv"], ExitCode.USAGE, "No such command"),
+    "no such flag": (
+        ["tsne", "data.csv", "--perplexit", "3"],
+        ExitCode.USAGE,
+        "there is no option --perplexit; did you mean --perplexity?",
+    ),
+    "no such command": (["isomp", "data.csv"], ExitCode.USAGE, "did you mean isomap?"),
+    "no data": (["pca"], ExitCode.USAGE, "required: DATA"),
     "a bad value": (["pca", "data.csv", "--n-components", "0"], ExitCode.USAGE, "n-components"),
     "does not fit": (
         ["isomap", "data.csv", "--n-neighbors", "90"],
@@ -38,7 +45,7 @@ CASES = {
         "use --n-neighbors 89 or less",
     ),
     "no such file": (["pca", "nothing.csv"], ExitCode.DATA, "nothing.csv"),
-    "bad cell": (["pca", "bad.csv"], ExitCode.DATA, "bad.csv"),
+    "bad cell": (["pca", "bad.csv", "--missing", "error"], ExitCode.DATA, "bad.csv"),
     "no model": (["info", "data.csv"], ExitCode.DATA, "not a lowd model"),
     "no such model": (
         ["transform", "data.csv", "--model", "m.lowd"],
@@ -194,14 +201,20 @@ def test_long_work_shows_a_bar(monkeypatch):
 
 
 def test_help_imports_no_method_and_lists_all():
-    script = (
-        "import sys; from lowd.cli import main; main(['--help']); "
-        "print({'numpy', 'scipy', 'sklearn', 'polars', 'matplotlib'} & set(sys.modules))"
-    )
-    run = python("-c", script)
-    assert run.stdout.splitlines()[-1] == "set()"
-    for word in ("isomap", "tsne", "map", "transform", "diagnose", "demo"):
-        assert f" {word} " in run.stdout
+    script = """
+import sys
+from lowd.cli import main
+from lowd.cli.registry import COMMANDS, METHOD_COMMANDS
+main(["--help"])
+print(*COMMANDS, *METHOD_COMMANDS)
+print({"numpy", "scipy", "sklearn", "polars", "matplotlib"} & set(sys.modules), len(sys.modules))
+"""
+    *shown, words, imported = python("-c", script).stdout.splitlines()
+    listed = [line.split()[0] for line in shown if re.match(r"  \w", line)]
+    assert [word for word in listed if not word.startswith("-")] == words.split()
+    assert {"isomap", "tsne", "map", "transform", "diagnose"} < set(listed)
+    assert imported.startswith("set()")
+    assert int(imported.split()[1]) < 200  # Python's own start has 60, NumPy 200 more
 
 
 def test_help_of_a_method_has_its_words(lowd_command):
@@ -216,14 +229,28 @@ def test_completion():
     def completed(words, number):
         env = {
             **os.environ,
-            "_LOWD_COMPLETE": "complete_bash",
-            "COMP_WORDS": words,
-            "COMP_CWORD": str(number),
+            "_LOWD_WORDS": "\n".join(words.split(" ")),
+            "_LOWD_WORD": str(number),
         }
         return python("-m", "lowd", env=env).stdout.split()
 
     assert completed("lowd iso", 1) == ["isomap"]
     assert "correlation" in completed("lowd isomap data.csv --metric co", 4)
+    assert "--n-neighbors" in completed("lowd isomap data.csv --n", 3)
+    assert completed("lowd isomap ", 2) == []  # files, which the shell completes
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="needs bash")
+def test_the_completion_of_bash():
+    """The script as bash runs it."""
+    folder = sysconfig.get_path("scripts")
+    script = python("-m", "lowd", "--show-completion").stdout
+    script += "COMP_WORDS=(lowd pca data.csv --stand) COMP_CWORD=3 && _lowd && echo ${COMPREPLY[@]}"
+    env = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+    run = subprocess.run(
+        ["bash", "-c", script], env=env, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split() == ["--standardize"]
 
 
 def test_the_installed_command():
@@ -234,7 +261,8 @@ def test_the_installed_command():
 
 def test_without_the_extra_it_names_the_extra():
     script = (
-        "import sys; sys.modules['typer'] = None; from lowd.cli import main; sys.exit(main([]))"
+        "import sys; sys.modules['polars'] = None; "
+        "from lowd.cli import main; sys.exit(main(['pca', 'data.csv']))"
     )
     run = python("-c", script)
     assert run.returncode == ExitCode.MISSING_PACKAGE

@@ -1,126 +1,199 @@
-"""The typer application. A command is built when it is called: `lowd --help` imports no method."""
+"""The command line: help, parsing and completion, by the declared options of each command.
+
+`lowd --help` imports no method, and no command runs but the one that is called.
+"""
 
 from __future__ import annotations
 
-import inspect
+import argparse
+import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from difflib import get_close_matches
 from importlib import import_module
-from typing import Annotated, Any, TypeAlias
-
-import typer
-from typer.core import TyperGroup
+from typing import Any, NoReturn
 
 from ..methods import get_summary
+from .console import Console, format_table, get_width
 from .exit_codes import ExitCode, format_error, get_exit_code
 from .flags import METHOD_COMMANDS
 from .options import MESSAGES, METHOD_PANEL, Arguments, Option
 from .registry import COMMANDS, Command, Result, get_command
 
-# From click, or from the copy of it that newer versions of typer hold.
-ClickContext: TypeAlias = Any
-ResolvedCommand: TypeAlias = Any  # from the same module
-
-
-def _escape_markup(text: str) -> str:
-    """Escape square brackets, which are markup to rich."""
-    return text.replace("[", r"\[")
-
-
-class _LazyGroup(TyperGroup):
-    """Commands are listed by their help alone, and built when one is called."""
-
-    def resolve_command(self, ctx: ClickContext, args: list[str]) -> ResolvedCommand:
-        word = args[0].lower().replace("_", "-") if args else ""
-        if word in COMMANDS or word in METHOD_COMMANDS:
-            single = typer.Typer(add_completion=False, rich_markup_mode="rich")
-            command = get_command(word)
-            single.command(word, help=_escape_markup(command.help))(_make_function(word, command))
-            self.commands[word] = typer.main.get_command(single)
-            args = [word, *args[1:]]
-        return super().resolve_command(ctx, args)
-
-
-app = typer.Typer(
-    cls=_LazyGroup,
-    help="Dimension reduction: embeddings of data files that people can trust.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _list_commands() -> None:
-    for word, command in COMMANDS.items():
-        app.command(word, help=command.help, rich_help_panel="Commands")(lambda: None)
-    for word, name in METHOD_COMMANDS.items():
-        text = _escape_markup(get_summary(name))
-        app.command(word, help=text, rich_help_panel="Methods")(lambda: None)
-
-
-_list_commands()
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        from .. import __version__
-
-        print(f"lowd {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", help="The version.", callback=_print_version, is_eager=True)
-    ] = False,
-) -> None:
-    pass
+ABOUT = "Dimension reduction: embeddings of data files that people can trust."
+OPTIONS = {
+    "--version": "The version.",
+    "--show-completion": "The script that completes commands, flags and choices in bash and zsh.",
+    "-h, --help": "This message; `lowd COMMAND --help` lists the flags of a command.",
+}
+COMPLETION = """\
+[ -n "$ZSH_VERSION" ] && autoload -U +X bashcompinit && bashcompinit
+_lowd() {
+    local IFS=$'\\n'
+    COMPREPLY=($(env _LOWD_WORDS="${COMP_WORDS[*]}" _LOWD_WORD=$COMP_CWORD lowd))
+}
+complete -o default -F _lowd lowd"""
 
 
 def run(args: list[str], owns_process: bool) -> int:
     """Run the command line; return the exit code. `owns_process`: the process does nothing else."""
-    _Invocation.line, _Invocation.owns_process = shlex.join(["lowd", *args]), owns_process
+    if "_LOWD_WORDS" in os.environ:
+        words, number = os.environ["_LOWD_WORDS"].split("\n"), int(os.environ["_LOWD_WORD"])
+        print(*complete(words, number), sep="\n")
+        return ExitCode.OK
+    if not args or args[0] in ("-h", "--help"):
+        print(format_help())
+        return ExitCode.OK
+    if args[0] == "--version":
+        from .. import __version__
+
+        print(f"lowd {__version__}")
+        return ExitCode.OK
+    if args[0] == "--show-completion":
+        print(COMPLETION)
+        return ExitCode.OK
+    word = args[0].lower().replace("_", "-")
+    parser = Parser(prog="lowd")
     try:
-        app(args, prog_name="lowd")
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else ExitCode.FAILED
-    return ExitCode.OK
+        if word not in COMMANDS and word not in METHOD_COMMANDS:
+            parser.refuse("command", args[0], word, [*COMMANDS, *METHOD_COMMANDS])
+        command = get_command(word)
+        parser = Parser(word, command)
+        arguments = parser.read(args[1:])
+    except SystemExit as end:  # after help, or after an error that is printed
+        return int(end.code or 0)
+    return _run_command(word, command, arguments, shlex.join(["lowd", *args]), owns_process)
 
 
-class _Invocation:
-    """Return the line as typed, for the report, and whether the process is for it alone."""
-
-    line = "lowd"
-    owns_process = False
-
-
-def _make_function(word: str, command: Command) -> Callable[..., None]:
-    """Make the function that typer calls; its signature is the list of options."""
-    options = (*command.options, *MESSAGES)
-
-    def call(**arguments: Any) -> None:
-        code = _run_command(word, command, arguments)
-        if code != ExitCode.OK:
-            raise typer.Exit(code)
-
-    parameters = [_make_parameter(option) for option in options]
-    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {each.name: each.annotation for each in parameters}
-    return call
+def format_help() -> str:
+    """The commands and the methods, each in a line or two."""
+    sections: dict[str, Mapping[str, str]] = {
+        "Options": OPTIONS,
+        "Commands": {word: command.help for word, command in COMMANDS.items()},
+        "Methods": {word: get_summary(name) for word, name in METHOD_COMMANDS.items()},
+    }
+    first = max(len(word) for rows in sections.values() for word in rows)
+    parts = [f"Usage: lowd COMMAND [OPTIONS] ...\n\n{ABOUT}"]
+    for title, rows in sections.items():
+        lines = [(f"  {word:{first}} ", text) for word, text in rows.items()]
+        parts.append(f"{title}:\n{format_table((), lines)}")
+    return "\n\n".join(parts)
 
 
-def _run_command(word: str, command: Command, arguments: Arguments) -> ExitCode:
+class Parser(argparse.ArgumentParser):
+    """The parser of one command; what it cannot read ends as a message and exit code 2."""
+
+    def __init__(self, word: str = "", command: Command | None = None, **more: Any) -> None:
+        self._options = () if command is None else (*command.options, *MESSAGES)
+        self._word = word
+        if command is not None:
+            names = [_name(option) for option in self._options if option.argument]
+            more["usage"] = " ".join(["lowd", word, *names, "[OPTIONS]"])
+            more["description"] = command.help.replace("%", "%%")
+        super().__init__(
+            formatter_class=lambda prog: argparse.HelpFormatter(prog, 2, 30, get_width()),
+            allow_abbrev=False,
+            add_help=False,
+            **more,
+        )
+        groups: dict[str, Any] = {}
+        for option in self._options:
+            title = "Arguments" if option.argument else option.panel
+            if title not in groups:
+                groups[title] = self.add_argument_group(title)
+            _add(groups[title], option)
+        if command is not None:
+            groups[title].add_argument("-h", "--help", action="help", help="This message.")
+
+    def read(self, args: Sequence[str]) -> Arguments:
+        """The value of each option; those that were not typed have their default."""
+        flags = {option.flag: option.flag for option in self._options if _takes_value(option)}
+        flags |= {one.short: one.flag for one in self._options if _takes_value(one) and one.short}
+        joined, rest = [], list(args)
+        while rest:  # a value may begin with "-", as a negative number or standard output
+            arg = rest.pop(0)
+            joined.append(f"{flags[arg]}={rest.pop(0)}" if arg in flags and rest else arg)
+        found, unknown = self.parse_known_args(joined)
+        if unknown:
+            wrong = next((arg for arg in unknown if arg.startswith("-")), unknown[0])
+            wrong = wrong.partition("=")[0]
+            known = [name for action in self._actions for name in action.option_strings]
+            self.refuse("option" if wrong.startswith("-") else "argument", wrong, wrong, known)
+        return vars(found)
+
+    def refuse(self, kind: str, given: str, word: str, known: Sequence[str]) -> NoReturn:
+        """Name what is unknown, and what it may have been."""
+        near = get_close_matches(word, known, 1)
+        self.error(f"there is no {kind} {given}" + (f"; did you mean {near[0]}?" if near else "."))
+
+    def error(self, message: str) -> NoReturn:
+        message = message.removeprefix("argument ")
+        where = f"lowd {self._word}".rstrip()
+        self.exit(ExitCode.USAGE, f"lowd: {message}\n`{where} --help` lists what there is.\n")
+
+
+def _add(group: Any, option: Option) -> None:
+    """Declare an option to argparse."""
+    about: dict[str, Any] = {"help": option.help.replace("%", "%%")}
+    if option.argument:
+        count = {} if option.required else {"nargs": "?"}
+        group.add_argument(option.name, metavar=_name(option), **count, **about)
+        return
+    names = [option.short, option.flag] if option.short else [option.flag]
+    about |= {"dest": option.name, "default": option.default, "required": option.required}
+    if option.kind is bool:
+        both = option.default is not False or option.panel == METHOD_PANEL
+        about["action"] = argparse.BooleanOptionalAction if both else "store_true"
+    else:
+        about |= {"metavar": _name(option), "type": _read_integer if option.kind is int else str}
+        about["action"] = "store" if option.kind in (int, str) else "append"
+    group.add_argument(*names, **about)
+
+
+def _name(option: Option) -> str:
+    return option.metavar or option.name.upper()
+
+
+def _takes_value(option: Option) -> bool:
+    return not option.argument and option.kind is not bool
+
+
+def _read_integer(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number.") from None
+
+
+def complete(words: Sequence[str], number: int) -> list[str]:
+    """What the word of that number may become: a command, a choice of its flag, or a flag.
+
+    >>> complete(["lowd", "iso"], 1)
+    ['isomap']
+    """
+    begun = words[number] if number < len(words) else ""
+    found = [*COMMANDS, *METHOD_COMMANDS]
+    if number > 1:
+        if words[1] not in found:
+            return []
+        options = (*get_command(words[1]).options, *MESSAGES)
+        flags = [option.flag for option in options if not option.argument]
+        chosen = [list(one.choices) for one in options if one.flag == words[number - 1]]
+        found = chosen[0] if chosen and chosen[0] else flags if begun.startswith("-") else []
+    return [word for word in found if word.startswith(begun)]
+
+
+def _run_command(
+    word: str, command: Command, arguments: Arguments, line: str, owns_process: bool
+) -> ExitCode:
     """Run a command; every error becomes a message and an exit code."""
     from .background import BackgroundCall, kill_on_interrupt
-    from .console import Console
 
     method = METHOD_COMMANDS.get(word)
-    typed = {"command": _Invocation.line, "method": method or arguments.get("method")}
     console = Console(arguments, [option.name for option in command.options], method)
-    arguments = {**arguments, **typed}
+    # The line as it was typed is for the report.
+    arguments = {**arguments, "command": line, "method": method or arguments.get("method")}
     module, name = command.function.split(":")
     outputs = None
     try:
@@ -135,11 +208,11 @@ def _run_command(word: str, command: Command, arguments: Arguments) -> ExitCode:
                 result: Result = getattr(home, name)(arguments, console, outputs)
                 return result
 
-        alone = _Invocation.owns_process
         stopped = outputs.stopped
-        with kill_on_interrupt(outputs.folders, stopped) if alone else nullcontext():
+        watch = kill_on_interrupt(outputs.folders, stopped) if owns_process else nullcontext()
+        with watch:
             call = BackgroundCall(work)
-            result = call.wait(console.shows_bar, outputs.discard, alone, stopped)
+            result = call.wait(console.shows_bar, outputs.discard, owns_process, stopped)
         outputs.publish()
         piped = "-" in outputs.paths.values()
         console.print_result(result.document, result.text, piped=piped)
@@ -154,47 +227,3 @@ def _run_command(word: str, command: Command, arguments: Arguments) -> ExitCode:
         if outputs is not None:
             outputs.discard()
     return ExitCode.OK
-
-
-def _make_parameter(option: Option) -> inspect.Parameter:
-    """Express an option in the form that typer reads: an annotated parameter of a function."""
-    text = _escape_markup(option.help)
-    info: object
-    if option.argument:
-        info = typer.Argument(help=text, metavar=option.metavar, show_default=False)
-    else:
-        names = [option.short, option.flag] if option.short else [option.flag]
-        if option.kind is bool and (option.default is not False or option.panel == METHOD_PANEL):
-            names[-1] += f"/--no-{option.flag[2:]}"
-        info = typer.Option(
-            *names,
-            help=text,
-            metavar="" if option.kind is bool else option.metavar,
-            rich_help_panel=option.panel or None,
-            show_default=False,
-            autocompletion=_make_completion(option.choices) if option.choices else None,
-            parser=_parse_integer if option.kind is int else None,
-        )
-    plain = option.required or (option.kind is bool and option.default is not None)
-    kind = option.kind if plain else option.kind | None
-    default = inspect.Parameter.empty if option.required else option.default
-    return inspect.Parameter(
-        option.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, info],
-    )
-
-
-def _parse_integer(text: str | int) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a whole number.") from None
-
-
-def _make_completion(choices: tuple[str, ...]) -> Callable[[str], list[str]]:
-    def complete(incomplete: str) -> list[str]:
-        return [choice for choice in choices if choice.startswith(incomplete)]
-
-    return complete

@@ -40,6 +40,7 @@ class BackgroundCall(Generic[T]):
         self._values: list[T] = []
         self._error: BaseException | None = None
         self._latest: dict[str, tuple[int, int]] = {}
+        self._shown: dict[str, tuple[int, int]] = {}
         context = contextvars.copy_context()
         self._thread = threading.Thread(target=context.run, args=(self._run,), daemon=True)
 
@@ -98,8 +99,10 @@ class BackgroundCall(Generic[T]):
                 self._show(bar)  # the final state
 
     def _show(self, bar: progress.Listener) -> None:
-        for stage, (done, total) in list(self._latest.items()):
-            bar(stage, done, total)
+        for stage, now in list(self._latest.items()):
+            if self._shown.get(stage) != now:
+                self._shown[stage] = now
+                bar(stage, *now)
 
 
 _WATCHDOG = """
@@ -115,8 +118,7 @@ while byte:
             for name in os.listdir(folder):
                 if name.startswith(prefix):
                     shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
-        cursor = "\\x1b[?25h" if sys.stderr.isatty() else ""
-        sys.stderr.write(cursor + "\\nlowd: " + stopped + "\\n")
+        sys.stderr.write("\\nlowd: " + stopped + "\\n")
         break
     byte = os.read(0, 1)
 """

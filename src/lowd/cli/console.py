@@ -10,9 +10,10 @@ import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import TypeAlias
-
-import numpy as np
 
 from ..errors import LowdWarning
 from .options import Arguments
@@ -99,12 +100,10 @@ def to_json(value: object) -> JSON:
     """Convert to values that JSON has: NumPy's become Python's, infinities and NaN become null."""
     if isinstance(value, Mapping):
         return {str(key): to_json(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return to_json(value.tolist())
     if isinstance(value, list | tuple):
         return [to_json(item) for item in value]
-    if isinstance(value, np.generic):
-        return to_json(value.item())
+    if hasattr(value, "tolist"):  # an array or a number of NumPy
+        return to_json(value.tolist())
     if isinstance(value, bool | int | str | None):
         return value
     if isinstance(value, float):
@@ -112,19 +111,30 @@ def to_json(value: object) -> JSON:
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
-def format_table(header: Sequence[str], rows: Iterable[Sequence[str]], expand: bool = True) -> str:
-    """Format rows as a text table as wide as the terminal, or of 100 characters."""
-    from io import StringIO
+def get_width() -> int:
+    """The width of the terminal, or 100 characters where there is none."""
+    return get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
 
-    from rich import box, console
-    from rich.table import Table
 
-    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=expand)
-    for number, name in enumerate(header):
-        grid.add_column(name, no_wrap=number == 0, overflow="fold")
-    for row in rows:
-        grid.add_row(*(item.replace("[", r"\[") for item in row))
-    width = None if sys.stdout.isatty() else 100
-    file = StringIO()
-    console.Console(file=file, width=width, color_system=None).print(grid)
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines() if line.strip())
+def format_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A text table as wide as the terminal: cells are wrapped, but for those of the first column.
+
+    >>> print(format_table(("name", "size"), [("a", "1"), ("long", "2")]))
+    name  size
+    ──────────
+    a     1
+    long  2
+    """
+    table = [tuple(header)] * bool(header) + [tuple(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    while sum(widths) + 2 * (len(widths) - 1) > get_width() and max(widths[1:]) > 12:
+        widths[1 + widths[1:].index(max(widths[1:]))] -= 1
+    lines = []
+    for number, row in enumerate(table):
+        parts = [[row[0]], *(wrap(cell, w) for cell, w in zip(row[1:], widths[1:], strict=True))]
+        for words in zip_longest(*parts, fillvalue=""):
+            cells = (f"{word:{width}}" for word, width in zip(words, widths, strict=True))
+            lines.append("  ".join(cells).rstrip())
+        if header and not number:
+            lines.append("─" * (sum(widths) + 2 * (len(widths) - 1)))
+    return "\n".join(lines)
