@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..reducer import Reducer
 
 
+SLOW_FIT_SECONDS = 10  # from which it is said how long a fit takes
 MAX_CALIBRATED_ROWS = 5000  # For more rows a second fit would take noticeable time.
 
 
@@ -63,6 +64,8 @@ def choose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
         raise ParameterError("--memory and --cluster need the name of a method: -m pca.")
     _refuse_sample(arguments)
     prepared = prepare_file(arguments, console, diagnosing=True)
+    from ..evidence.diagnosis.result import format_duration
+
     found = prepared.diagnosis
     assert found is not None
     for finding in found.findings:
@@ -79,6 +82,9 @@ def choose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
         if other.axes:
             first, second = other.axes
             console.print(f"Beside it, -m pca: its axes are ({first}) and ({second}).")
+    cost = found.costs.get(best.method)
+    if cost is not None and cost.seconds > SLOW_FIT_SECONDS:
+        console.note(f"The fit of all rows takes about {format_duration(cost.seconds)}.")
     model = build_model(best.method, {**arguments, **best.params})
     return _embed(model, prepared, arguments, console, outputs, reason)
 

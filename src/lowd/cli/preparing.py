@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..evidence.diagnosis import Diagnosis, Finding
     from ..reducer import Reducer
 
+MAX_COMPARED_ROWS = 10_000  # of text, whose distances have no fast search
 # Metrics that columns in other units spoil; others compare angles, or which entries are equal.
 LENGTHS = ("euclidean", "sqeuclidean", "manhattan", "chebyshev", "minkowski")
 
@@ -59,7 +60,8 @@ class Prepared:
         steps = {name: value for name, value in self.steps.items() if name not in without}
         if not steps:
             return self.X
-        return Steps.learn(self.X, **steps).apply(self.X, self.X.dtype, training=True)
+        dtype = np.float32 if self.X.dtype == np.float32 else np.float64
+        return Steps.learn(self.X, **steps).apply(self.X, dtype, training=True)
 
 
 def prepare_file(
@@ -125,7 +127,8 @@ def prepare_table(
 def read_anything(arguments: Arguments, console: Console) -> tuple[Table, Data, Preparation]:
     """Read without refusing anything: missing values stay, and text is set aside.
 
-    Files that hold only text are compared by Gower's distance.
+    Files that hold only text are compared by Gower's distance, or one-hot encoded if they have so
+    many rows that distances of all pairs would take minutes.
     """
     more: Arguments = {}
     if arguments.get("missing") in (None, "mean"):  # which a pipeline fills, also in new rows
@@ -139,6 +142,13 @@ def read_anything(arguments: Arguments, console: Console) -> tuple[Table, Data, 
         arguments = {**arguments, "gower": True}
         more.pop("text", None)
         table = read(arguments, console, **more)
+        if len(table) > MAX_COMPARED_ROWS:
+            console.note(
+                f"Text is one-hot encoded (encode=True), since Gower's distances between "
+                f"{len(table)} rows take minutes (gower=True)."
+            )
+            arguments = {**arguments, "gower": None, "encode": True}
+            table = read(arguments, console, **more)
     return table, *prepare(table, get_read_options(arguments) | more)
 
 
