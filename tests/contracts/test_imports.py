@@ -42,8 +42,8 @@ HOMES = {
     "uvicorn": {"explorer.server"},
     "anywidget": {"explorer.widget"},
     "matplotlib": {"plot.canvas"},
-    "torch": {"on_torch.library"},
-    "triton": {"on_torch.library"},
+    "torch": {"on_torch.arrays"},
+    "triton": {"on_torch.arrays"},
 }
 
 

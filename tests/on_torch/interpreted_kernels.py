@@ -19,11 +19,11 @@ import torch
 
 from lowd.backend import using
 from lowd.methods.mds import metric_stress
-from lowd.on_torch import graphs, matrices, stress, tiled_search
+from lowd.on_torch import matrices, neighbors
 from lowd.spaces import RowIndex, shortest_paths
 from lowd.spaces.space import nearest_rows
 
-WITH_KERNELS = graphs, matrices, stress, tiled_search
+WITH_KERNELS = matrices, neighbors
 RNG = np.random.default_rng(0)
 
 
@@ -36,7 +36,7 @@ def both(function, *args):
 
 def check_neighbors():
     """Of rows with duplicates, far from the origin; and in space, by differences."""
-    tiled_search.MIN_TILED_ROWS = 0
+    neighbors.MIN_TILED_ROWS = 0
     for n, d, k in ((400, 50, 15), (300, 3, 20)):
         X = (RNG.normal(size=(n, d)) + 50).astype(np.float32)
         X[::9] = X[1::9][: len(X[::9])]

@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[g
 from cases import same_bits
 from lowd.errors import NotEnoughMemoryError
 from lowd.evidence.quality.metric_spaces import rank_listed
-from lowd.on_torch import arrays, tiled_search
+from lowd.on_torch import arrays
 from lowd.on_torch import neighbors as on_device
 from lowd.spaces import Rows
 from torch_operands import (
@@ -109,7 +109,7 @@ class TestKernels:
     def test_tiles_find_what_products_in_float64_find(self, name, k, monkeypatch):
         X = SETS[name](20_000).astype(np.float32)
         tiled, queried = nearest(X, k), query(X, X[:3000] * np.float32(1.01), k)
-        monkeypatch.setattr(tiled_search, "MIN_TILED_ROWS", 10**9)
+        monkeypatch.setattr(on_device, "MIN_TILED_ROWS", 10**9)
         plain = nearest(X, k)
         same_bits(tiled[0], plain[0])
         np.testing.assert_allclose(tiled[1], plain[1], rtol=1e-12)

@@ -5,6 +5,6 @@ go back to it; what has no function here, and what is too little work for a GPU,
 core. Where torch has Triton, kernels replace plain torch in searches, affinities and descents.
 """
 
-from . import affinities, descents, graphs, matrices, neighbors, rows, stress
+from . import affinities, descents, matrices, neighbors, rows
 
-__all__ = ["affinities", "descents", "graphs", "matrices", "neighbors", "rows", "stress"]
+__all__ = ["affinities", "descents", "matrices", "neighbors", "rows"]

@@ -9,8 +9,15 @@ from ..methods.umap import memberships
 from ..parameters import Graph, Reals
 from ..spaces.affinities import conditional_probabilities, squared, symmetrized
 from ..spaces.neighbors import Neighbors
-from .arrays import explaining_memory, is_worth, keep, resident, to_numpy
-from .library import Tensor, torch
+from .arrays import (
+    Tensor,
+    explaining_memory,
+    is_worth,
+    keep,
+    resident,
+    to_numpy,
+    torch,
+)
 
 
 def lists_of(near: Neighbors, data: Reals) -> Tensor | None:

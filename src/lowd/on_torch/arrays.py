@@ -1,4 +1,7 @@
-"""Arrays between the host and the device, and whether the device has room for them."""
+"""torch and Triton, arrays between the host and the device, and whether it has room for them.
+
+This is the one file that imports them.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,29 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, update_wrapper
-from typing import Any, NamedTuple, TypeVar, cast
+from importlib import import_module
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 from weakref import ref
 
 import numpy as np
+import torch as torch  # the other files have it from here
 from numpy.typing import NDArray
 
 from ..errors import NotEnoughMemoryError
-from .library import HAS_TRITON, Device, Tensor, TensorType, torch
+
+Tensor: TypeAlias = torch.Tensor
+Device: TypeAlias = torch.device
+TensorType: TypeAlias = torch.dtype
+# A module of Triton or a class of it, which has no types; None without it.
+OfTriton: TypeAlias = Any
+triton: OfTriton = None
+tl: OfTriton = None
+TensorDescriptor: OfTriton = None
+try:
+    TensorDescriptor = import_module("triton.tools.tensor_descriptor").TensorDescriptor
+    triton, tl = import_module("triton"), import_module("triton.language")
+except ImportError:  # It is not there, or older than 3.4: plain torch computes.
+    pass
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -30,7 +48,13 @@ def device() -> Device:
 
 def has_kernels(where: Device) -> bool:
     """Whether operations run as Triton kernels there, else as plain torch."""
-    return HAS_TRITON and where.type == "cuda"
+    return triton is not None and where.type == "cuda"
+
+
+@cache
+def kernels() -> OfTriton:
+    """The kernels, whose file needs Triton."""
+    return import_module(".kernels", __package__)
 
 
 smallest_share = 1.0  # of the least work; tests of few rows on a GPU set it to 0

@@ -14,6 +14,7 @@ from ..methods.tsne import Similarity, descent_of, partition_function
 from ..methods.umap import layout_of
 from ..parameters import Graph, Reals
 from .arrays import (
+    Tensor,
     device,
     explaining_memory,
     has_kernels,
@@ -21,11 +22,10 @@ from .arrays import (
     rows_per_block,
     to_device,
     to_numpy,
+    torch,
 )
-from .library import Tensor, torch
 from .matrices import Parts, parts_of
-from .mesh import Radial
-from .plane_descent import Forces, PlaneDescent, sum_similarities
+from .plane_descent import Forces, PlaneDescent, Radial, sum_similarities
 
 # -- t-SNE and SNE ---------------------------------------------------------------------------------
 
@@ -62,19 +62,8 @@ class StudentDescent(PlaneDescent):
         settings = np.tile([exaggeration, momentum, rate], (steps, 1))
         return self.take_steps(settings, (exaggeration, momentum))
 
-    def forces(self, Y: Reals, attraction: Reals, repulsion: Reals, threads: int) -> None:
-        self.start(Y)
-        attraction[:] = self.attraction()
-        found, total = self.repulsion()
-        repulsion[:] = found / max(total - self.n, 1e-6 * self.n)
-
-    def interpolation_grid(
-        self,
-        Y: Reals,
-        threads: int,
-    ) -> tuple[Reals, list[int], list[float], float]:
-        self.start(Y)
-        return self.grid(1.0)
+    def normalizer(self, total: float) -> float:
+        return max(total - self.n, 1e-6 * self.n)
 
 
 class AllPairs:
@@ -190,24 +179,14 @@ class UMAPDescent(PlaneDescent):
     ) -> float:
         return self.take_steps(np.stack([rates, repulsions], axis=1))
 
-    def forces(self, Y: Reals, attraction: Reals, repulsion: Reals, threads: int) -> None:
-        self.start(Y)
-        attraction[:] = self.attraction()
-        repulsion[:] = self.repulsion()[0]
+    def grid_scale(self) -> float:
+        return 1 / (2 * self.n)
 
     def repulsive_loss(self, Y: Reals, threads: int) -> float:
         """The mean over points of the sum of V / 2n over all others."""
         self.start(Y)
         _, total = self.repulsion()
         return (total - self.own_potential()) / (2 * self.n**2)
-
-    def interpolation_grid(
-        self,
-        Y: Reals,
-        threads: int,
-    ) -> tuple[Reals, list[int], list[float], float]:
-        self.start(Y)
-        return self.grid(1 / (2 * self.n))
 
 
 def radial_potential(curve: tuple[float, float, float], step: float = 0.02) -> Radial:

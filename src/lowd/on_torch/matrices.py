@@ -1,4 +1,7 @@
-"""Matrices on the device, dense or sparse, and iterations whose vectors stay there."""
+"""Matrices on the device, dense or sparse, and iterations whose vectors stay there.
+
+Also shortest paths, and the stress of metric MDS: what reads a whole matrix in each step.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +11,36 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from .. import progress
+from ..backend import allocate
 from ..linalg.centered import Centered, centered_product, half_squares, products_of
 from ..linalg.eigen import Eigenpairs, block_krylov, products_left
 from ..linalg.laplacian import complement_of
 from ..linalg.smallest import filtered, ritz_pairs
+from ..methods.mds import Step, Stress, metric_stress
 from ..methods.umap import diffuse
 from ..parameters import Graph, Product, Reals
+from ..spaces.graph import path_products, paths_through
+from ..spaces.neighbors import Neighbors
 from .arrays import (
+    Tensor,
     device,
     explaining_memory,
     has_kernels,
     has_room,
     is_worth,
+    kernels,
     remembered,
     resident,
     rows_per_block,
     to_device,
     to_numpy,
+    torch,
 )
-from .library import Tensor, torch
 
 # -- dense matrices --------------------------------------------------------------------------------
 
@@ -236,14 +248,12 @@ class Parts(NamedTuple):
         if not has_kernels(V.device):
             out = a * self.sum_rows(self.values[:, None] * V[self.columns.long()]) + b * V
             return out if less is None else out - less
-        from .kernels.graphs import multiply
-
         V, k = V.contiguous(), V.shape[1]
         out, other = torch.empty_like(V), V if less is None else less.contiguous()
         factors = _hold_factors(a, b, 0.0 if less is None else -1.0)
         # Entries of a row that a program adds at a time, and columns of a block.
         edges, width = 8, min(16, max(2, 1 << (k - 1).bit_length()))
-        multiply[(self.size, -(-k // width))](
+        kernels().multiply[(self.size, -(-k // width))](
             *self, V, other, out, factors, k, edges, width, num_warps=1
         )
         return out
@@ -315,3 +325,191 @@ def _(W: Graph, Y: Reals, steps: int = 80) -> Reals:
                 length = (stationary @ y[:, c].square()).sqrt()
                 y[:, c] /= torch.where(length > 0, length, 1.0)
     return to_numpy(y)
+
+
+# -- shortest paths: edges are relaxed for many sources at a time ----------------------------------
+
+
+AT_ONCE = 1024  # sources
+
+
+@paths_through.register("torch")
+def _(edges: Graph | None, marks: Reals | None, first: Neighbors, inside: bool = False) -> Reals:
+    if marks is not None or edges is None or not is_worth(edges.shape[0], 4096):
+        return paths_through.function(edges, marks, first, inside)
+    n, m = edges.shape[0], len(first.counts)
+    out = allocate((m, n), edges.dtype, f"the paths from {m} points", "use landmarks")
+    lengths = np.zeros(len(first.indices)) if inside else first.distances
+    with explaining_memory(f"shortest paths between {n} points"):
+        graph = paths_of(edges)
+        for i in range(0, m, AT_ONCE):
+            part = first.take(slice(i, min(i + AT_ONCE, m)))
+            some = slice(first.indptr[i], first.indptr[i] + len(part.indices))
+            found = graph.relaxed(part.indices, part.owners, lengths[some], len(part.counts))
+            out[i : i + AT_ONCE] = to_numpy(found[:, : len(part.counts)].T)
+            progress.report("shortest paths", min(i + AT_ONCE, m), m)
+    return out
+
+
+@path_products.register("torch")
+def _(edges: Graph) -> Product:
+    n = edges.shape[0]
+    need = n * n * edges.dtype.itemsize + 32 * n * AT_ONCE
+    if not is_worth(n, 4096) or not has_room(need, 1.0):
+        return path_products.function(edges)
+    with explaining_memory(f"the geodesic distances of {n} points"):
+        return Dense(paths_of(edges).between_all(), half_square=True)
+
+
+@remembered
+def paths_of(edges: Graph) -> DevicePaths:
+    return DevicePaths(edges)
+
+
+class DevicePaths:
+    """The edges of a graph on the device, in an order in which neighbors are near."""
+
+    def __init__(self, edges: Graph) -> None:
+        lists = (np.ascontiguousarray(part) for part in (edges.indices, edges.indptr))
+        pattern = csr_array((np.ones(edges.nnz), *lists), edges.shape)
+        order = np.asarray(reverse_cuthill_mckee(pattern, symmetric_mode=True), np.int64)
+        slot = np.empty_like(order)
+        slot[order] = np.arange(len(order))
+        counts = np.diff(edges.indptr)[order]
+        starts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        entries = np.repeat(edges.indptr[:-1][order] - starts[:-1], counts) + np.arange(edges.nnz)
+        self.n, self.order, self.slot = len(order), order, to_device(slot)
+        self.start, self.length = to_device(starts), to_device(edges.data[entries])
+        self.column = self.slot[to_device(edges.indices[entries], torch.int64)].int()
+
+    def between_all(self) -> Tensor:
+        """The lengths of the paths between all points, of both directions the smaller."""
+        n = self.n
+        G = torch.empty(n, n, dtype=self.length.dtype, device=device())
+        for i in range(0, n, AT_ONCE):
+            nodes = self.order[i : i + AT_ONCE]
+            found = self.relaxed(nodes, np.arange(len(nodes)), np.zeros(len(nodes)), len(nodes))
+            G[to_device(nodes)] = found[:, : len(nodes)].T
+            progress.report("shortest paths", i + len(nodes), n)
+        for i in range(0, n, AT_ONCE):
+            for j in range(i, n, AT_ONCE):
+                a, b = slice(i, i + AT_ONCE), slice(j, j + AT_ONCE)
+                least = torch.minimum(G[a, b], G[b, a].T)
+                G[a, b] = least
+                G[b, a] = least.T
+        return G
+
+    def relaxed(
+        self, nodes: NDArray[Any], columns: NDArray[Any], first: Reals, count: int
+    ) -> Tensor:
+        """Distances (nodes x sources) from some nodes, each of a source, after its offset."""
+        width = max(128, 1 << (count - 1).bit_length())
+        dist = torch.full((self.n, width), torch.inf, dtype=self.length.dtype, device=device())
+        at = self.slot[to_device(np.asarray(nodes, np.int64))]
+        source = to_device(np.asarray(columns, np.int64))
+        offset = to_device(first).to(dist.dtype)
+        flat = at * width + source
+        dist.view(-1).scatter_reduce_(0, flat, offset, "amin")
+        now = torch.zeros(self.n, dtype=torch.int32, device=device())
+        now[at] = 1
+        sweep = 0
+        while True:
+            later = torch.zeros_like(now)
+            if has_kernels(device()):
+                self._launch(dist, now, later, width)
+            else:
+                dist = self._sweep(dist, later)
+            now, sweep = later, sweep + 1
+            plain = not has_kernels(device())
+            if (plain or sweep % 4 == 0) and not bool(now.any()):
+                return dist[self.slot]
+
+    def _launch(self, dist: Tensor, now: Tensor, later: Tensor, width: int) -> None:
+        block = min(width, 1024)
+        kernels().relax[(len(now), width // block)](
+            self.start, self.column, self.length, dist, now, later, width, block, num_warps=4
+        )
+
+    def _sweep(self, dist: Tensor, later: Tensor) -> Tensor:
+        """All edges at once: the least of each node's own and its neighbors' with the edge."""
+        through = dist[self.column.long()] + self.length[:, None]
+        counts = self.start[1:] - self.start[:-1]
+        rows = torch.repeat_interleave(torch.arange(len(counts), device=device()), counts)
+        new = dist.clone()
+        new.scatter_reduce_(0, rows[:, None].expand_as(through), through, "amin")
+        later.copy_((new < dist).any(1).int())
+        return new
+
+
+# -- stress: dissimilarities are read once in each step --------------------------------------------
+
+
+PARTS, TILE = 8, (32, 128)  # parts of the columns that a kernel sums; rows and columns of a tile
+
+
+@metric_stress.register("torch")
+def _(D: Reals, W: Reals | None) -> Stress:
+    if not is_worth(len(D), 2048) or not has_room(D.nbytes * (1 if W is None else 2)):
+        return metric_stress.function(D, W)
+    with explaining_memory(f"the stress of {len(D)} points"):
+        return DeviceStress(D, W)
+
+
+class DeviceStress(Stress):
+    """Dissimilarities and weights, which are on the device as well."""
+
+    def __init__(self, D: Reals, W: Reals | None) -> None:
+        super().__init__(D, W)
+        self._delta = resident(self.D)
+        self._weights = None if W is None else to_device(np.asarray(W, D.dtype))
+        self._total = 0.0  # of w δ² over the pairs
+        for i in range(0, len(D), step := rows_per_block(8 * len(D))):
+            delta, w = self._known(slice(i, i + step))
+            self._total += float((w * delta.square()).sum()) / 2
+
+    def step(self, Y: Reals) -> Step:
+        y = to_device(Y, torch.float64)
+        single = self._delta.dtype == torch.float32
+        with_kernel = has_kernels(y.device) and single and y.shape[1] <= 3
+        sums = self._launch(y) if with_kernel else self._sum(y)
+        stress, eta2 = (float(part.sum()) / 2 for part in sums[:2])
+        rho = (self._total + eta2 - stress) / 2  # from w (δ - d)² = w δ² - 2 w δ d + w d²
+        return Step(stress, eta2, rho, to_numpy(sums[2:].T))
+
+    def _launch(self, y: Tensor) -> Tensor:
+        n, k = y.shape
+        # Differences of float32 keep their digits around the center.
+        flat = (y - y.mean(0)).T.float().contiguous()
+        out = y.new_empty(PARTS, k + 2, n)
+        span = -(-n // (PARTS * TILE[1])) * TILE[1]
+        weights = self._delta if self._weights is None else self._weights
+        kernels().guttman[(-(-n // TILE[0]), PARTS)](
+            self._delta, weights, flat, out, n, span, k, self._weights is not None, *TILE,
+            num_warps=4,
+        )  # fmt: skip
+        return out.sum(0)
+
+    def _sum(self, y: Tensor) -> Tensor:
+        n, k = y.shape
+        out = y.new_empty(k + 2, n)
+        for i in range(0, n, step := rows_per_block(8 * n)):
+            part = slice(i, i + step)
+            (delta, w), here = self._known(part), y[part]
+            square = torch.zeros_like(delta)
+            for c in range(k):
+                square += (here[:, c, None] - y[:, c]).square()
+            d = square.sqrt()
+            ratio = torch.where(d > 0, w * delta / d, 0.0)
+            out[0, part] = (w * (delta - d).square()).sum(1)
+            out[1, part] = (w * square).sum(1)
+            out[2:, part] = (ratio.sum(1)[:, None] * here - ratio @ y).T
+        return out
+
+    def _known(self, part: slice) -> tuple[Tensor, Tensor]:
+        """Dissimilarities and weights of some rows in float64; of a missing pair both are 0."""
+        delta = self._delta[part].double()
+        known = ~torch.isnan(delta)
+        w = known.double()
+        if self._weights is not None:
+            w = torch.where(known, self._weights[part].double(), 0.0)
+        return torch.where(known, delta, 0.0), w

@@ -1,27 +1,127 @@
+# ruff: noqa: ARG002 - the signatures are those of the native core's classes
 """Descents in the plane: attraction along edges, repulsion by a mesh or by exact sums.
 
 With kernels one iteration is one CUDA graph, captured for each size of the mesh. Points are in the
 order of a space-filling curve, so that neighbors lie near each other in memory.
+
+A mesh holds the potential of all points on a grid, by Fourier transforms. Charges are spread by
+cubic splines to nodes, in fixed point: integers have the same sum in any order. The kernel's
+transform is divided by that of the splines, once for spreading and once for interpolation.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..parameters import Reals
 from .arrays import (
+    Tensor,
     device,
     explaining_memory,
     has_kernels,
+    kernels,
     require_memory,
     to_device,
     to_numpy,
+    torch,
 )
-from .library import OfTriton, Tensor, torch
 from .matrices import Parts
-from .mesh import FIXED_POINT, MESH_SIZES, Mesh, Radial, mesh_size
+
+# Padded nodes on an axis, of small factors. A graph is captured for each size that a descent needs,
+# which takes as long as 40 iterations; below 256 nodes transforms take no less time.
+MESH_SIZES = (256, 512, 768, 1024, 1280, 1536, 2048, 2560, 3072, 4096, 5120, 6144, 8192)
+MESH_BORDER = 11  # nodes on each side that splines and the next steps may need
+FIXED_POINT = 2.0**40  # charges in int64: 2^22 points on one node have room
+MAX_COPIES = 64  # of a small grid, so that points of one cell do not wait for each other
+NODES_PER_COPY = 2**18
+
+Radial: TypeAlias = Callable[[Tensor], Tensor]  # a kernel of squared distances
+
+
+class Mesh:
+    """A grid of `half` nodes on an axis, padded to `size`, and the kernel's transform."""
+
+    def __init__(self, size: int, spacing: float, radial: Radial) -> None:
+        self.size, self.half, self.spacing = size, size // 2, spacing
+        steps = torch.arange(size, device=device(), dtype=torch.float64)
+        squares = (torch.minimum(steps, size - steps) * spacing).square()
+        window = ((4 + 2 * torch.cos(2 * torch.pi * steps / size)) / 6).square()
+        kernel = torch.fft.rfft2(radial(squares[:, None] + squares[None, :])).real
+        kernel /= window[:, None] * window[None, : size // 2 + 1] * size**2
+        self.kernel = kernel.float().unsqueeze(-1).contiguous()
+        self.copies = max(1, min(MAX_COPIES, NODES_PER_COPY // self.half**2))
+        shape = self.copies, self.half, self.half
+        self.rho = torch.zeros(shape, dtype=torch.int64, device=device())
+        self.grid = torch.zeros(self.half, size, device=device())  # the right half stays 0
+        spectrum = size, self.half + 1
+        self.spectrum = torch.zeros(spectrum, dtype=torch.complex64, device=device())
+
+    @property
+    def capacity(self) -> float:
+        """The widest span of points that the nodes hold."""
+        return self.spacing * (self.half - 6)
+
+    def convolve(self) -> Tensor:
+        """The potential at the nodes; rows of zeros and rows that nobody reads are left out."""
+        torch.fft.rfft(self.grid, dim=1, out=self.spectrum[: self.half])
+        s = torch.fft.fft(self.spectrum, dim=0)
+        torch.view_as_real(s).mul_(self.kernel)
+        s = torch.fft.ifft(s, dim=0, norm="forward")
+        phi: Tensor = torch.fft.irfft(s[: self.half], n=self.size, dim=1, norm="forward")
+        return phi
+
+    # -- plain torch, where there are no kernels ---------------------------------------------
+
+    def spread(self, y: Tensor, corner: Tensor) -> None:
+        at, weights, _ = self._splines(y, corner)
+        charges = (weights[0][:, None, :] * weights[1][:, :, None] * FIXED_POINT).long()
+        rho = torch.zeros(self.half * self.half, dtype=torch.int64, device=y.device)
+        rho.index_add_(0, at.reshape(-1), charges.reshape(-1))
+        self.grid[:, : self.half] = rho.reshape(self.half, self.half).float() / FIXED_POINT
+
+    def gradient(self, phi: Tensor, y: Tensor, corner: Tensor) -> Tensor:
+        """The gradient of the potential at points, in units of the spacing."""
+        at, weights, slopes = self._splines(y, corner)
+        values = phi[:, : self.half].reshape(-1)[at]
+        gx = (values * slopes[0][:, None, :] * weights[1][:, :, None]).sum((1, 2))
+        gy = (values * weights[0][:, None, :] * slopes[1][:, :, None]).sum((1, 2))
+        return torch.stack([gx, gy], 1)
+
+    def _splines(self, y: Tensor, corner: Tensor) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """Numbers of the 16 nodes of each point (row, column), splines and slopes on each axis."""
+        u = ((y - corner) / self.spacing).clamp(1, self.half - 3)
+        cell = u.long()
+        offsets = torch.arange(-1, 3, device=y.device)
+        s = (u - cell)[:, :, None] - offsets
+        a = s.abs()
+        far = (2 - a).clamp_min(0)
+        weight = torch.where(a < 1, a * a * (0.5 * a - 1) + 2 / 3, far**3 / 6)
+        slope = torch.where(a < 1, s * (1.5 * a - 2), -0.5 * torch.sign(s) * far * far)
+        nodes = cell[:, :, None] + offsets
+        at = nodes[:, 1, :, None] * self.half + nodes[:, 0, None, :]
+        return at, [weight[:, 0], weight[:, 1]], [slope[:, 0], slope[:, 1]]
+
+    def own_potential(self, y: Tensor, corner: Tensor) -> float:
+        """The part of the sum of the potential over points that they have by themselves."""
+        self.grid.zero_()
+        middle = self.half // 2
+        self.grid[middle, middle] = 1
+        near = self.convolve()[middle : middle + 4, middle : middle + 4].double()
+        self.grid.zero_()
+        _, weights, _ = self._splines(y, corner)
+        products = []
+        for w in weights:
+            w = w.double()
+            apart = [(w[:, : 4 - q] * w[:, q:]).sum(1) * (2 if q else 1) for q in range(4)]
+            products.append(torch.stack(apart, 1))
+        return float(torch.einsum("ir,ic,rc->", products[1], products[0], near))
+
+
+# -- the descent -----------------------------------------------------------------------------------
+
 
 SORT_EVERY = 100  # iterations between two sortings of the points
 CHECK_EVERY = 50  # iterations at most, after which the host looks whether the mesh holds all
@@ -70,6 +170,14 @@ class PlaneDescent:
         self.current_mesh: Mesh | None = None
         self.steps = self.steps_in_phase = 0
         self.phase: tuple[float, ...] = ()  # settings that change when a phase begins
+
+    def normalizer(self, total: float) -> float:
+        """What repulsive forces are divided by, from the sum of the potential."""
+        return 1.0
+
+    def grid_scale(self) -> float:
+        """The factor of the mesh's potential that repels new points."""
+        return 1.0
 
     def start(self, Y: Reals) -> None:
         self.y.copy_(to_device(Y)[self.order])
@@ -152,11 +260,21 @@ class PlaneDescent:
         self._center_mesh(mesh)
         return mesh.own_potential(self.y, self.box[:2])
 
-    def grid(self, scale: float) -> tuple[Reals, list[int], list[float], float]:
+    def forces(self, Y: Reals, attraction: Reals, repulsion: Reals, threads: int) -> None:
+        self.start(Y)
+        attraction[:] = self.attraction()
+        found, total = self.repulsion()
+        repulsion[:] = found / self.normalizer(total)
+
+    def interpolation_grid(
+        self, Y: Reals, threads: int
+    ) -> tuple[Reals, list[int], list[float], float]:
         """The potential on the mesh, as the native core describes it."""
+        self.start(Y)
         mesh = self._mesh_for(float(self.box[2]), always=True)
         assert mesh is not None
-        phi = self._potential(mesh)[:, : mesh.half].T * scale  # the first axis is that of columns
+        # The first axis is that of columns.
+        phi = self._potential(mesh)[:, : mesh.half].T * self.grid_scale()
         corner = to_numpy(self.box[:2]).tolist()
         return to_numpy(phi).ravel(), [mesh.half, mesh.half], corner, mesh.spacing
 
@@ -192,7 +310,7 @@ class PlaneDescent:
             return
         self._launch_step(mesh, phi, force=False)
         spacing, half = (1.0, 2) if mesh is None else (mesh.spacing, mesh.half)
-        self._kernels.enclose[(1,)](
+        kernels().enclose[(1,)](
             self.part, self.box, self.counter, self.programs, spacing, half, 1024, num_warps=8
         )
 
@@ -202,7 +320,7 @@ class PlaneDescent:
             given = self.start_of, self.col, self.val, self.y.view(torch.int64), self.force
             warps = max(1, self.lanes // 64)
             factors = curve or (0.0, 0.0)
-            self._kernels.attract[(self.n,)](
+            kernels().attract[(self.n,)](
                 *given, *factors, curve is None, self.lanes, num_warps=warps
             )
             return
@@ -234,16 +352,16 @@ class PlaneDescent:
             self.zpart[0] = (mesh.grid.double() * phi).sum()
             return phi
         how = 1 / mesh.spacing, mesh.half, FIXED_POINT, mesh.copies
-        kernels = self._kernels
-        kernels.spread_charges[(-(-self.n // 32),)](
+        compiled = kernels()
+        compiled.spread_charges[(-(-self.n // 32),)](
             self.y, self.box, mesh.rho, self.n, *how, 32, num_warps=4
         )
-        kernels.sum_charges[(mesh.half,)](
+        compiled.sum_charges[(mesh.half,)](
             mesh.rho, mesh.grid, mesh.half, mesh.size, 1 / FIXED_POINT, mesh.copies, 512,
             num_warps=4,
         )  # fmt: skip
         phi = mesh.convolve()
-        kernels.multiply_grids[(POTENTIAL_PARTS,)](
+        compiled.multiply_grids[(POTENTIAL_PARTS,)](
             mesh.grid, phi, self.zpart, mesh.half, mesh.size, POTENTIAL_PARTS, 512, num_warps=4
         )
         return phi
@@ -257,7 +375,7 @@ class PlaneDescent:
 
     def _launch_step(self, mesh: Mesh | None, phi: Tensor, force: bool) -> None:
         half, size, h = (2, 4, 1.0) if mesh is None else (mesh.half, mesh.size, mesh.spacing)
-        self._kernels.step[(self.programs,)](
+        kernels().step[(self.programs,)](
             self.y, self.force, phi, self.zpart, self.box, self.counter, self.schedule,
             self.velocity, self.gain, self.part, self.repel, self.n, self.n, 1 / h, half, size,
             self.law.scale / h, 1e-6 * self.n, mesh is not None, self.law.curve is None,
@@ -307,7 +425,8 @@ class PlaneDescent:
         if not (self.use_mesh or always):
             return None
         h = self.law.spacing
-        size = mesh_size(span, h)
+        need = 2 * (int(span / h) + 2 * MESH_BORDER)
+        size = next((size for size in MESH_SIZES if size >= need), None)
         if size is None:  # coarser nodes instead of more
             size = MESH_SIZES[-1]
             h = 1.5 * span / (size // 2 - 22)
@@ -332,7 +451,7 @@ class PlaneDescent:
         start[1:] = torch.cumsum(counts, 0)
         if self.kernels:
             col, val = torch.empty_like(self.col), torch.empty_like(self.val)
-            self._kernels.permute_rows[(self.n,)](
+            kernels().permute_rows[(self.n,)](
                 self.start_of, self.col, self.val, order, slot, start, col, val, 128, num_warps=1
             )
         else:
@@ -348,12 +467,6 @@ class PlaneDescent:
         out[self.order] = A.double()
         found: Reals = to_numpy(out)
         return found
-
-    @property
-    def _kernels(self) -> OfTriton:
-        from .kernels import descent
-
-        return descent
 
 
 def _spread_bits(v: Tensor) -> Tensor:
@@ -383,12 +496,10 @@ def sum_pairs(y: Tensor) -> tuple[Tensor, Tensor]:
             total += w.sum(dtype=torch.float64).cpu()
             repel[:, i : i + 1024] = (w.square()[:, :, None] * gap).sum(1).T
         return repel, total - n
-    from .kernels import plane_sums as kernels
-
     xy, pad = _columns(y, 1e18)  # so far that there are no forces
     span = -(-pad // (PARTS * TILE[1])) * TILE[1]
     out = y.new_empty(PARTS, 3, pad)
-    kernels.repel_exactly[(pad // TILE[0], PARTS)](*xy, out, pad, span, *TILE, num_warps=4)
+    kernels().repel_exactly[(pad // TILE[0], PARTS)](*xy, out, pad, span, *TILE, num_warps=4)
     total = out.sum(0)[:, :n]
     return total[:2], total[2].sum(dtype=torch.float64) - n
 
@@ -398,12 +509,10 @@ def sum_similarities(y: Tensor) -> float:
     n = len(y)
     if not has_kernels(y.device):
         return float(sum_pairs(y)[1])
-    from .kernels import plane_sums as kernels
-
     # Of two sources there is one reciprocal: products of their squares stay in range.
     xy, pad = _columns(y - y.mean(0), 1e9)
     out = y.new_empty(PARTS, pad)
-    kernels.sum_similarities[(pad // TILE[0], PARTS)](*xy, out, pad, *TILE, num_warps=4)
+    kernels().sum_similarities[(pad // TILE[0], PARTS)](*xy, out, pad, *TILE, num_warps=4)
     return 2 * float(out[:, :n].sum(dtype=torch.float64)) - n
 
 

@@ -26,6 +26,7 @@ from ..linalg.principal import (
 from ..parameters import Reals
 from ..spaces.space import measure_rows
 from .arrays import (
+    Tensor,
     explaining_memory,
     has_room,
     is_worth,
@@ -34,8 +35,8 @@ from .arrays import (
     rows_per_block,
     to_device,
     to_numpy,
+    torch,
 )
-from .library import Tensor, torch
 
 # -- sums over rows --------------------------------------------------------------------------------
 
