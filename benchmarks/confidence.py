@@ -1,15 +1,16 @@
 """How good the confidence of new points is, and the curve of each method that suits many data sets.
 
     python benchmarks/confidence.py measure OUT.npz [METHOD ...]
-    python benchmarks/confidence.py compare NEW.npz [OLD.npz]
+    python benchmarks/confidence.py compare FOUND.npz ...
     python benchmarks/confidence.py cost [METHOD ...]
 
 `measure` leaves a fifth of the rows of each set out of a fit, places them, and judges them by a fit
-of all rows; three times. `compare` prints means over the sets: the calibration error, and how well
-rows that are placed well are told from others, and rows with shuffled columns from real ones; with
-the present curve of the method, and with one that is learned from the other sets. The curve of all
-sets is for `confidence_curve`. `cost` is the CPU time of a transform with confidence, over that of
-one without.
+of all rows; twice. Where there are labels, it leaves the rows of a class out as well, for the two
+largest. `compare` prints means over the sets: the calibration error as it is, by the curve of the
+other sets, and calibrated; and how well rows that are placed well are told from others, rows with
+shuffled columns from real ones, and those of a class that was left out from others, also by the
+distance to the nearest training row alone. The curve of all sets is for `confidence_curve`. `cost`
+is the CPU time of a transform with confidence, over that of one without.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from scipy.stats import rankdata
 from sklearn import datasets as toys
 
@@ -33,7 +35,9 @@ from lowd import confidence, datasets
 METHODS = (
     *("Isomap", "LocallyLinearEmbedding", "ModifiedLLE", "HessianLLE", "LTSA"),
     *("LaplacianEigenmaps", "DiffusionMaps", "SNE", "TSNE", "UMAP", "MDS", "NonMetricMDS"),
+    *("PCA", "ClassicalMDS", "KernelPCA", "GaussianRandomProjection"),
 )
+MORE = {"KernelPCA": {"kernel": "rbf", "gamma": "median"}}
 FOLDER = Path(os.environ.get("LOWD_DATA") or data.SHARED)
 FILES = {
     "mnist": 800,
@@ -42,6 +46,7 @@ FILES = {
     "isomap_faces_32x32": 698,
     "pbmc3k_pca50": 1000,
     "genotypes_1000g_phase1": 500,
+    "genotypes_hgdp_europe": 156,
     "glove6b_100d_top20k": 800,
 }
 
@@ -66,12 +71,33 @@ def wide(rows: int, columns: int) -> Any:
     return plane + rng.normal(size=(rows, columns))
 
 
-def from_file(name: str, rows: int) -> Any:
-    """Random rows of a file in the folder of data sets; of very wide ones the first columns."""
+def hidden(rows: int, columns: int, apart: float) -> tuple[Any, Any]:
+    """Six classes that differ in a fifth of the columns, by less than their noise."""
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 6, rows)
+    differ = rng.random((6, columns)) < 0.2
+    return rng.normal(size=(rows, columns)) + (apart * rng.normal(size=(6, columns)) * differ)[y], y
+
+
+def spikes(rows: int, columns: int, variances: tuple[float, ...]) -> Any:
+    """Noise that is longer in some directions."""
+    rng = np.random.default_rng(6)
+    V = np.linalg.qr(rng.normal(size=(columns, len(variances))))[0]
+    scores = rng.normal(size=(rows, len(variances))) * np.sqrt(variances)
+    return rng.normal(size=(rows, columns)) + scores @ V.T
+
+
+def from_file(name: str, rows: int, only: str = "") -> Any:
+    """Random rows of a file in the folder of data sets; of very wide ones some columns."""
     with np.load(FOLDER / f"{name}.npz", allow_pickle=False) as arrays:
         X = arrays["X" if "X" in arrays else arrays.files[0]]
+        y = arrays.get("y")
+        if only:
+            own = arrays["superpop_names"][arrays["superpop"]] == only
+            X, y = X[own], y[own]
     drawn = np.random.default_rng(0).permutation(len(X))[:rows]
-    return X[drawn].reshape(len(drawn), -1)[:, :4096].astype(np.float64)
+    X = X[drawn].reshape(len(drawn), -1).astype(np.float64)
+    return X[:, X.std(0) > 0][:, :6000], None if y is None else y[drawn]
 
 
 def noise(*shape: int) -> Any:
@@ -79,8 +105,9 @@ def noise(*shape: int) -> Any:
 
 
 SETS: dict[str, Callable[[], Any]] = {
-    "digits": lambda: toys.load_digits().data[:800],
+    "digits": lambda: tuple(part[:800] for part in toys.load_digits(return_X_y=True)),
     "cancer": lambda: toy(toys.load_breast_cancer().data),
+    "wine": lambda: (toy(toys.load_wine().data), toy(toys.load_wine().target[:, None])[:, 0]),
     "diabetes": lambda: toy(toys.load_diabetes().data),
     "roll": lambda: datasets.swiss_roll(800).X,
     "roll_with_hole": lambda: datasets.roll_with_hole(800, noise=0.3, seed=1).X,
@@ -89,50 +116,79 @@ SETS: dict[str, Callable[[], Any]] = {
     "clusters": lambda: datasets.clusters(700, noise=0.5, seed=4).X,
     "overlapping": lambda: overlapping(800),
     "wide": lambda: wide(300, 2000),
+    "hidden": lambda: hidden(600, 2000, 0.35),
+    "hidden_farther": lambda: hidden(500, 3000, 0.6),
+    "spikes": lambda: spikes(600, 1500, (6, 5, 4)),
+    "long_spikes": lambda: spikes(500, 1600, (40, 20)),
     "noise": lambda: noise(500, 10),
+    "wide_noise": lambda: noise(400, 1600),
     "cube": lambda: np.random.default_rng(4).random((800, 3)),
 }
 for file, rows in FILES.items():
     if (FOLDER / f"{file}.npz").is_file():
         SETS[file] = lambda file=file, rows=rows: from_file(file, rows)
-KEYS = ("kept", "bound", "shuffled_kept", "shuffled_bound", "correct")
+if "genotypes_1000g_phase1" in SETS:
+    SETS["europeans"] = lambda: from_file("genotypes_1000g_phase1", 400, "EUR")
 # Of independent columns, which permutations do not change.
-SHUFFLED_ALIKE = ("noise", "cube")
+SHUFFLED_ALIKE = ("noise", "cube", "wide_noise")
 
 
-def signs(model: Any, Q: Any) -> tuple[Any, Any, Any]:
-    """Coordinates of new rows, the kept share of their neighborhoods, and what bounds it."""
+def make(method: str) -> Any:
+    return getattr(lowd, method)(n_components=2, **MORE.get(method, {}))
+
+
+def describe(model: Any, Q: Any, kind: str) -> dict[str, Any]:
+    """What a model says of new rows, and their distance to the nearest training row."""
     Y, used = model._transform(Q)
-    return Y, *model._signs(Q, Y, used)
+    kept, familiar = model._signs(Q, Y, used)
+    return {f"{kind}kept": kept, f"{kind}familiar": familiar, f"{kind}rated": rated(model, Q)}
 
 
-def judge(method: str, X: Any) -> dict[str, Any]:
+def rated(model: Any, Q: Any) -> Any:
+    return model.transform(Q, return_confidence=True)[1]
+
+
+def judge(method: str, X: Any, y: Any, seed: int = 0) -> dict[str, Any]:
     """Left-out rows: what the model says of them and of shuffled ones, and which are correct."""
-    rng = np.random.default_rng(0)
-    whole = np.asarray(getattr(lowd, method)(2).fit(X).embedding_)
-    folds = np.array_split(rng.permutation(len(X)), 5)[:3]
+    rng = np.random.default_rng(seed)
+    whole = make(method).fit(X)
     found: dict[str, list[Any]] = {}
-    for rows in folds:
+
+    def add(values: dict[str, Any]) -> None:
+        for key, value in values.items():
+            found.setdefault(key, []).append(value)
+
+    for rows in np.array_split(rng.permutation(len(X)), 5)[:2]:
         out = np.isin(np.arange(len(X)), rows)
-        model, new = getattr(lowd, method)(2).fit(X[~out]), X[out]
-        Y, kept, bound = signs(model, new)
-        _, other_kept, other_bound = signs(model, rng.permuted(new, axis=0))
-        fitted = np.asarray(model.embedding_)
-        correct = confidence.placed_well(whole[~out], whole[out], fitted, Y)
-        for key, values in zip(KEYS, (kept, bound, other_kept, other_bound, correct), strict=True):
-            found.setdefault(key, []).append(values)
+        model, new = make(method).fit(X[~out]), X[out]
+        shuffled = rng.permuted(new, axis=0)
+        add(describe(model, new, "") | describe(model, shuffled, "shuffled_"))
+        fitted, placed = model.transform(X[~out]), model.transform(new)
+        own = whole.transform(X)
+        add({"correct": confidence.placed_well(own[~out], own[out], fitted, placed)})
+        model.calibrate_confidence(X[~out])
+        add({"calibrated": rated(model, new), "shuffled_calibrated": rated(model, shuffled)})
+    labels, counts = np.unique([] if y is None else y, return_counts=True)
+    for number, label in enumerate(labels[np.argsort(-counts)][:2]):
+        held = rng.random(len(X)) < 0.2
+        seen = X[~held & (y != label)]
+        model = make(method).fit(seen)
+        for kind, Q in (("known", X[held & (y != label)]), ("unseen", X[y == label])):
+            kind = f"{kind}_{number}_"
+            add({f"{kind}distance": cdist(Q, seen).min(1)} | describe(model, Q, kind))
     return {key: np.concatenate(parts) for key, parts in found.items()}
 
 
 def measure(path: str, methods: tuple[str, ...]) -> None:
     found = {}
-    for name, make in SETS.items():
-        X = make()
+    for name, make_set in SETS.items():
+        made = make_set()
+        X, y = made if isinstance(made, tuple) else (made, None)
         for method in methods:
-            begin = time.perf_counter()
-            for key, value in judge(method, X).items():
+            begin = time.process_time()
+            for key, value in judge(method, X, y).items():
                 found[f"{method} {name} {key}"] = value
-            print(f"{name} {method} {time.perf_counter() - begin:.1f} s", flush=True)
+            print(f"{name} {method} {time.process_time() - begin:.1f} s", flush=True)
         np.savez(path, **found)
 
 
@@ -161,56 +217,64 @@ def of_method(found: dict[str, Any], method: str) -> dict[str, dict[str, Any]]:
 
 
 def pooled(sets: dict[str, dict[str, Any]], without: str = "") -> Any:
-    """One curve for all sets."""
+    """One curve for all sets but those whose fits have learned one."""
     held = [one for name, one in sets.items() if name != without]
-    kept, correct = (np.concatenate([one[key] for one in held]) for key in ("kept", "correct"))
-    return confidence.learn_curve(kept, correct)
+    signs = (np.concatenate([one[key] for one in held]) for key in ("kept", "familiar", "correct"))
+    return confidence.learn_curve(*signs, (1.0, 0.01, 1.0))
 
 
-def rate(sets: dict[str, dict[str, Any]], curve: Any) -> tuple[float, float, float, float]:
-    """Means over the sets: calibration error, its largest, AUC of correct and of shuffled rows."""
-    errors, of_correct, of_shuffled = [], [], []
-    for name, one in sets.items():
-        own = curve(name)
-        real, shuffled = (
-            confidence.by_curve(one[f"{kind}kept"], one[f"{kind}bound"], own)
-            for kind in ("", "shuffled_")
-        )
-        errors.append(calibration_error(real, one["correct"]))
-        of_correct.append(auc(real[one["correct"]], real[~one["correct"]]))
-        if name not in SHUFFLED_ALIKE:
-            of_shuffled.append(auc(real, shuffled))
-    means = float(np.nanmean(of_correct)), float(np.mean(of_shuffled))
-    return float(np.mean(errors)), max(errors), *means
+def unseen(one: dict[str, Any], rate: Callable[[str], Any]) -> float:
+    """How often a row of a known class is rated higher than one of a class that was left out."""
+    kinds = [f"_{number}_" for number in range(2) if f"known_{number}_kept" in one]
+    return float(np.mean([auc(rate(f"known{kind}"), rate(f"unseen{kind}")) for kind in kinds]))
 
 
 def compare(*paths: str) -> None:
-    print(f"{'':24}correct  error (largest)  AUC correct  AUC shuffled  curve")
+    found: dict[str, Any] = {}
+    for path in paths:
+        with np.load(path) as held:
+            found |= held
+    print(
+        f"{'':24}  right  as it is     other sets   calibrated   AUC: right  calibrated  shuffled"
+        "  calibrated  unseen class  distance  curve"
+    )
     for method in METHODS:
-        for label, path in zip(("new", "old"), paths, strict=False):
-            with np.load(path) as held:
-                sets = of_method(dict(held), method)
-            if not sets:
-                continue
-            present = getattr(lowd, method).confidence_curve
-            share = np.mean([one["correct"].mean() for one in sets.values()])
-            learned = pooled(sets)
-            for kind, curve in (
-                (f"{label}, present curve", lambda _, present=present: present),
-                (f"{label}, other sets", lambda name, sets=sets: pooled(sets, name)),
-            ):
-                error, largest, of_correct, of_shuffled = rate(sets, curve)
-                shown = present if "present" in kind else tuple(round(a, 2) for a in learned)
-                print(
-                    f"{method[:12]:12} {kind:20} {share:.2f}  {error:.3f} ({largest:.2f})"
-                    f"  {of_correct:.2f}  {of_shuffled:.2f}  {shown}"
+        sets = of_method(found, method)
+        if not sets:
+            continue
+        rows = []
+        for name, one in sets.items():
+            curve, right = pooled(sets, name), one["correct"]
+            real, calibrated = one["rated"], one["calibrated"]
+            others = confidence.by_curve(one["kept"], one["familiar"], curve)
+            told = name not in SHUFFLED_ALIKE
+            rows.append(
+                (
+                    right.mean(),
+                    *(calibration_error(p, right) for p in (real, others, calibrated)),
+                    *(auc(p[right], p[~right]) for p in (real, calibrated)),
+                    auc(real, one["shuffled_rated"]) if told else np.nan,
+                    auc(calibrated, one["shuffled_calibrated"]) if told else np.nan,
+                    unseen(one, lambda kind, one=one: one[f"{kind}rated"])
+                    if "known_0_kept" in one
+                    else np.nan,
+                    unseen(one, lambda kind, one=one: -one[f"{kind}distance"])
+                    if "known_0_kept" in one
+                    else np.nan,
                 )
+            )
+        table = np.array(rows)
+        mean, most = np.nanmean(table, axis=0), np.nanmax(table, axis=0)
+        errors = "  ".join(f"{mean[i]:.3f} ({most[i]:.2f})" for i in (1, 2, 3))
+        aucs = "  ".join(f"{value:.2f}" for value in mean[4:])
+        learned = tuple(round(a, 2) for a in pooled(sets))
+        print(f"{method:24}  {mean[0]:.2f}  {errors}  {aucs}  {learned}", flush=True)
 
 
 def cost(methods: tuple[str, ...], rows: int = 3000, new: int = 200) -> None:
     X, Q = np.split(np.random.default_rng(0).permutation(data.clusters(rows + new)), [rows])
     for method in methods:
-        model = getattr(lowd, method)(2).fit(X)
+        model = make(method).fit(X)
         spent: dict[bool, list[float]] = {False: [], True: []}
         for _ in range(15):
             for wanted, times in spent.items():

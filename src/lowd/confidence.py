@@ -1,15 +1,17 @@
 """Confidence of new points: how likely a map places them where a fit with them would.
 
-Two things count. A point far from all training points is beyond the *reach* of the map. And a point
-whose neighbors in the data lie in several places of the embedding cannot be near all of them: the
-*kept share* is how much of the weight of its neighbors is near it there. What both need of the
-training points is computed in the fit, and a transform brings the neighbors that it has used, so
-nothing is searched for the confidence.
+Two things count. How *familiar* a point is: one far from all training points is beyond the reach of
+the map, and where there are so many columns that all points are about equally far, one whose
+deviation from the mean is not along the leading axes of the data is none of them. And a point whose
+neighbors in the data lie in several places of the embedding cannot be near all of them: the *kept
+share* is how much of the weight of its neighbors is near it there. What both need of the training
+points is computed in the fit, and a transform brings the neighbors that it has used, so nothing is
+searched for the confidence.
 
 A point is *placed well* if between the embedding and that of a fit that includes it, it has at
 least half as many neighbors in common as the training points around it have: an embedding that
 changes as a whole with the rows of the fit is not a fault of the map. The probability of that is a
-logistic function of the kept share, which is learned from rows that a fit has left out.
+logistic function of both, which is learned from rows that a fit has left out.
 """
 
 from __future__ import annotations
@@ -22,12 +24,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, issparse
 
 from .backend import chunks
-from .linalg.principal import draw_rows
+from .linalg.principal import column_means, draw_rows, principal_axes, project, squared_lengths
 from .parameters import Held, Indices, Reals, state
-from .spaces import Neighbors, Rows, Space, space_of
+from .spaces import Neighbors, Rows, Space, hash_rows, space_of
 
-# Intercept and slope of a logistic function of the kept share's logit.
-Curve = tuple[float, float]
+# Intercept of a logistic function, and its slopes by the kept share's logit and by familiarity.
+Curve = tuple[float, float, float]
 
 
 def reach(nearest: Reals, full: float = 0.9) -> Reals:
@@ -53,11 +55,56 @@ def scope(embedded: Space, count: int) -> Reals:
     return np.asarray(found.distances[found.indptr[1:] - 1])
 
 
-def within_reach(distance: Reals, reach: Reals) -> Reals:
-    """The bound of the confidence by the distance to the nearest training point."""
+def familiarity(distance: Reals, reach: Reals) -> Reals:
+    """How near the nearest training point is: 0 as the median of theirs, -1 as nine in ten."""
     inside, step = reach
-    excess = np.where(np.isnan(distance), np.inf, distance - inside)
-    return np.asarray(np.exp2(-np.maximum(excess, 0) / step))
+    return np.asarray((inside - np.where(np.isnan(distance), np.inf, distance)) / step - 1)
+
+
+def bound(familiar: Reals) -> Reals:
+    """What confidence cannot exceed: it halves with every step beyond -1."""
+    return np.asarray(np.exp2(np.minimum(familiar + 1, 0)))
+
+
+class LeadingShare(Held):
+    """How much of a row's squared distance from the mean is along the leading axes of the data.
+
+    In many columns rows of all kinds are about equally far from each other, but rows of one data
+    set deviate from their mean in the same few directions. What is usual is learned from a fifth of
+    the rows, of which the axes know nothing: those of a fit follow its own rows too closely.
+    """
+
+    mean: Reals = state("n_features")
+    axes: Reals = state("n_features n_axes")
+    units: Reals | None = state("n_features")  # of the columns
+    usual: Reals = state("2")  # the median share, and its distance from the 5 % quantile
+
+    @classmethod
+    def of(cls, X: Any, units: Reals | None, most_rows: int = 5000) -> LeadingShare | None:
+        """Of rows with enough columns; None where distances tell as much."""
+        n, d = X.shape
+        count = min(20, d // 4, n // 10)
+        if not 25 <= n <= most_rows or 4 * d < n or count < 1:
+            return None
+        share = cls()
+        X, share.units = in_units(X, units), units
+        order = np.argsort(hash_rows(X), kind="stable")
+        others, out = X[order[n // 5 :]], X[order[: n // 5]]
+        share.mean = column_means(others)
+        found = principal_axes(others, share.mean, count)
+        share.axes = np.ascontiguousarray(found.vectors[:, : found.rank], X.dtype)
+        middle, low = np.quantile(share._of_rows(out), [0.5, 0.05])
+        share.usual = np.array([middle, max(middle - low, 0.05 * middle, np.finfo(float).tiny)])
+        return share
+
+    def _of_rows(self, Q: Any) -> Reals:
+        squares = np.square(project(Q, self.mean, self.axes), dtype=np.float64).sum(1)
+        return np.asarray(squares / np.maximum(squared_lengths(Q, self.mean), 1e-300))
+
+    def familiarity(self, Q: Any) -> Reals:
+        """0 as the median of rows that were left out, -1 as their 5 % quantile."""
+        middle, step = self.usual
+        return np.asarray((self._of_rows(in_units(Q, self.units)) - middle) / step)
 
 
 class SampledRows(Held):
@@ -83,7 +130,7 @@ class SampledRows(Held):
 
     @cached_property
     def space(self) -> Space:
-        return space_of(self._in_units(self.rows), "euclidean", None)
+        return space_of(in_units(self.rows, self.units), "euclidean", None)
 
     @cached_property
     def reach(self) -> Reals:
@@ -94,19 +141,21 @@ class SampledRows(Held):
         extent = float(self.space.distances(np.arange(1)).max())
         return np.array([0.0, max(0.05 * extent, np.finfo(float).tiny)])
 
-    def bound(self, Q: Any) -> Reals:
-        """What bounds the confidence of new rows: how far the nearest of these is."""
+    def familiarity(self, Q: Any) -> Reals:
+        """By how far the nearest of these is."""
         nearest = np.empty(Q.shape[0])
         for some in chunks(len(nearest), self.space.n, 2**19):  # whose distances the cache holds
-            nearest[some] = self.space.toward(self._in_units(Q[some])).min(1)
-        return within_reach(nearest, self.reach)
+            nearest[some] = self.space.toward(in_units(Q[some], self.units)).min(1)
+        return familiarity(nearest, self.reach)
 
-    def _in_units(self, X: Any) -> Any:
-        if self.units is None:
-            return X
-        if issparse(X):
-            return csr_array(X @ diags_array(1 / self.units), dtype=X.dtype)
-        return np.asarray(X / self.units, X.dtype)
+
+def in_units(X: Any, units: Reals | None) -> Any:
+    """Rows whose columns are divided by units, in their own type."""
+    if units is None:
+        return X
+    if issparse(X):
+        return csr_array(X @ diags_array(1 / units), dtype=X.dtype)
+    return np.asarray(X / units, X.dtype)
 
 
 def sample_size(X: Any) -> int:
@@ -132,12 +181,14 @@ def kept_share(near: Neighbors, Y: Reals, embedded: Reals, scope: Reals) -> Real
     return np.minimum(np.add.reduceat(near.weights * inside, begin), 1.0)
 
 
-def by_curve(kept: Reals, bound: Reals, curve: Curve | None) -> Reals:
-    """Confidence from the kept share and the bound."""
-    if curve is None:
-        return bound
-    intercept, slope = curve
-    return np.minimum(_expit(intercept + slope * _logit(kept)), bound)
+def by_curve(kept: Reals, familiar: Reals, curve: Curve) -> Reals:
+    """Confidence from the kept share and the familiarity."""
+    return np.minimum(_expit(_features(kept, familiar) @ curve), bound(familiar))
+
+
+def _features(kept: Reals, familiar: Reals) -> Reals:
+    logit = np.log((kept + 0.01) / (1.01 - kept))
+    return np.column_stack([np.ones(len(kept)), logit, np.clip(familiar, -3, 1)])
 
 
 # -- calibration: rows that one more fit has left out ---------------------------------------------
@@ -147,15 +198,18 @@ class LeftOutRows(Held):
     """Training rows that one more fit has left out: how they were placed, and the curve of them."""
 
     kept: Reals = state("n_left_out")
-    edge: Reals = state("n_left_out")  # the bound by the reach
+    familiar: Reals = state("n_left_out")
     correct: NDArray[np.bool_] = state("n_left_out")
+    general: Curve = state()
     curve: Curve = state()
 
     @classmethod
-    def of(cls, kept: Reals, edge: Reals, correct: NDArray[np.bool_]) -> LeftOutRows:
+    def of(
+        cls, kept: Reals, familiar: Reals, correct: NDArray[np.bool_], general: Curve
+    ) -> LeftOutRows:
         rows = cls()
-        rows.kept, rows.edge, rows.correct = kept, edge, correct
-        rows.curve = learn_curve(kept, correct)
+        rows.kept, rows.familiar, rows.correct, rows.general = kept, familiar, correct, general
+        rows.curve = learn_curve(kept, familiar, correct, general)
         return rows
 
     def promise(self, folds: int = 5) -> Reals:
@@ -163,29 +217,37 @@ class LeftOutRows(Held):
         fold = np.arange(len(self.kept)) % folds
         promised = np.empty(len(self.kept))
         for own in (fold == number for number in range(folds)):
-            curve = learn_curve(self.kept[~own], self.correct[~own])
-            promised[own] = by_curve(self.kept[own], self.edge[own], curve)
+            kept, familiar, correct = self.kept[~own], self.familiar[~own], self.correct[~own]
+            curve = learn_curve(kept, familiar, correct, self.general)
+            promised[own] = by_curve(self.kept[own], self.familiar[own], curve)
         return promised
 
 
-def learn_curve(kept: Reals, correct: NDArray[np.bool_]) -> Curve:
-    """Logistic regression with Platt's targets, which keep it finite if all rows are correct."""
-    n_correct = int(correct.sum())
-    high, low = (n_correct + 1) / (n_correct + 2), 1 / (len(correct) - n_correct + 2)
-    target = np.where(correct, high, low)
-    A = np.column_stack([np.ones(len(kept)), _logit(kept)])
-    a = np.zeros(2)
-    for _ in range(50):  # Newton's method
-        p = _expit(A @ a)
-        hessian = (A * (p * (1 - p))[:, None]).T @ A + 1e-6 * np.eye(2)
-        step = np.linalg.solve(hessian, A.T @ (target - p))
-        a += np.clip(step, -2, 2)
-        if np.abs(step).max() < 1e-10:
+def learn_curve(kept: Reals, familiar: Reals, correct: NDArray[np.bool_], general: Curve) -> Curve:
+    """Logistic regression, whose slopes are no less than a fourth of the general ones.
+
+    So it sets the level, and few rows, or rows that are all correct, do not lose the order. A
+    penalty on the squared distance from the general curve keeps it finite; it weighs as much as
+    some four rows.
+    """
+    A, toward = _features(kept, familiar), np.array(general)
+    a, free = toward.copy(), toward > 0
+    free[0] = True
+    for _ in range(3):  # slopes that are too small are fixed, and the others are found again
+        for _ in range(50):  # Newton's method
+            p = _expit(A @ a)
+            hessian = (A[:, free] * (p * (1 - p))[:, None]).T @ A[:, free] + np.eye(free.sum())
+            gradient = A[:, free].T @ (correct - p) - (a - toward)[free]
+            step = np.clip(np.linalg.solve(hessian, gradient), -2, 2)
+            a[free] += step
+            if np.abs(step).max() < 1e-10:
+                break
+        low = free & (a < toward / 4)
+        low[0] = False
+        if not low.any():
             break
-    if a[1] < 0:  # to keep less of its neighborhood is not a reason for more confidence
-        mean = float(target.mean())
-        return float(np.log(mean / (1 - mean))), 0.0
-    return float(a[0]), float(a[1])
+        a[low], free = toward[low] / 4, free & ~low
+    return float(a[0]), float(a[1]), float(a[2])
 
 
 def placed_well(
@@ -210,10 +272,6 @@ def _count_shared(A: NDArray[np.int32], B: NDArray[np.int32]) -> NDArray[np.int6
     """How many numbers each two lists, of distinct numbers, have in common."""
     both = np.sort(np.hstack([A, B]), axis=1)
     return np.asarray((np.diff(both, axis=1) == 0).sum(1))
-
-
-def _logit(share: Reals) -> Reals:
-    return np.log((share + 0.01) / (1.01 - share))
 
 
 def _expit(x: Reals) -> Reals:

@@ -268,7 +268,8 @@ class NeighborsTransformer(Reducer):
     def _place(self, rows: Any, rate: bool = False) -> tuple[Any, Reals | None]:
         near = self._space.query(rows, self.n_neighbors + 1)
         graph = _of_type(near.as_graph(self.n_samples_fit_), getattr(rows, "dtype", np.float64))
-        return graph, confidence.within_reach(near.nearest, self._reach) if rate else None
+        familiar = confidence.familiarity(near.nearest, self._reach)
+        return graph, confidence.bound(familiar) if rate else None
 
     def _cast(self, Y: Any) -> Any:
         return _of_type(Y, np.float32 if self._float32 else np.float64)

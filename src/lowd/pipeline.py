@@ -284,8 +284,8 @@ class Columns(Reducer):
     def _inverse_transform(self, Y: Reals) -> Reals:
         return Y
 
-    def _confidence(self, Q: Any, Y: Reals, used: None) -> Reals:  # noqa: ARG002
-        return self._sampled.bound(Q)
+    def _familiarity(self, Q: Any, used: None) -> Reals:  # noqa: ARG002
+        return self._sampled.familiarity(Q)
 
 
 def find_columns(
@@ -348,7 +348,8 @@ class Preparation(Held):
             Z = made.apply(X, np.dtype(np.float32 if X.dtype == np.float32 else np.float64))
             most = f"n_samples={Z.shape[0]}, {Z.shape[1]} prepared columns"
             check_count(pca, min(Z.shape), "pca", most)
-            made.pca = PCA(pca, backend=backend, n_jobs=n_jobs).fit(Z)
+            made.pca = PCA(pca, backend=backend, n_jobs=n_jobs)
+            made.pca._learn(Z, alone=True)
             if correct_shrinkage:
                 made.slopes = shrinkage_slopes(Z, made.pca)
         return made
@@ -572,7 +573,8 @@ def shrinkage_slopes(X: Any, pca: PCA, folds: int = 10) -> Reals:
     for fold in range(min(folds, n)):
         left_out = np.sort(order[fold::folds])
         others = np.setdiff1d(np.arange(n), left_out)
-        part = PCA(min(k, len(others) - 1), backend=pca.backend, n_jobs=pca.n_jobs).fit(X[others])
+        part = PCA(min(k, len(others) - 1), backend=pca.backend, n_jobs=pca.n_jobs)
+        part._learn(X[others], alone=True)
         inner = np.asarray(part.transform(X[others]), np.float64)
         U, _, V = np.linalg.svd(inner.T @ scores[others], full_matrices=False)
         projected = np.asarray(part.transform(X[left_out]), np.float64) @ (U @ V)

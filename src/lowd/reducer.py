@@ -6,6 +6,7 @@ A method is a class with parameters, `_fit`, `_transform` and, where there is on
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -22,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import callbacks, confidence, progress, random
 from .backend import Plan, check_memory, chunks, threads, using
 from .blocks import RowBlocks, Where, is_blocks
-from .confidence import LeftOutRows
+from .confidence import LeadingShare, LeftOutRows
 from .errors import ApproximationWarning, DataError, ParameterError, UnsupportedError, warn
 from .input.exchange import choose_backend, receive
 from .input.tables import Table
@@ -84,8 +85,8 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         methods the neighbors by which the rows were placed. It changes nothing.
     `_inverse_transform(Y)`
         Rows of the original space for points of the embedding.
-    `_confidence(Q, Y, used)`
-        What bounds the confidence of these coordinates, where no neighbors place them.
+    `_familiarity(Q, used)`
+        How familiar new rows are (see `confidence`), where no neighbors place them.
     `_plan(n, d, itemsize)`
         Bytes of the arrays of a fit that grow with the square of the rows, by name.
     """
@@ -102,7 +103,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     seed_: int = state()
     columns_: Table = state()  # of a table with columns of several kinds, without its rows
     prepared_: dict[str, Any] = state()  # how the command line has read the file
-    left_out_: LeftOutRows = state()  # after calibrate_confidence
+    left_out_: LeftOutRows = state()  # after calibrate_confidence, or a fit that needs it
     # After a fit of a sample of rows in blocks:
     n_rows_: int = state()
     sampled_rows_: Indices = state("n_samples of n_rows_")
@@ -116,11 +117,12 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     _embedded: Rows = state("n_points n_components")  # and in the embedding
     _reach: Reals = state("2")  # see `confidence`
     _scope: Reals = state("n_points")
+    _leading: LeadingShare | None = state()
 
-    #: How likely a new point is placed well, by the share of its neighborhood that the embedding
-    #: keeps: intercept and slope of a logistic curve, measured on many data sets. None where a new
-    #: point has the coordinates that it would have in the fit.
-    confidence_curve: ClassVar[tuple[float, float] | None] = None
+    #: How likely a new point is placed well: intercept of a logistic curve, and its slopes by the
+    #: share of its neighborhood that the embedding keeps and by its familiarity, measured on many
+    #: data sets. A map without neighbors has no such share.
+    confidence_curve: ClassVar[tuple[float, float, float]] = (4.0, 0.0, 0.5)
     #: The kinds of data that a method takes besides rows in memory, of "sparse", "blocks",
     #: "neighbors", "targets" and "missing" (distances that are NaN).
     takes: ClassVar[frozenset[str]] = frozenset()
@@ -161,8 +163,12 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _inverse_transform(self, Y: Reals) -> Reals:  # noqa: ARG002
         raise UnsupportedError(f"this {type(self).__name__} has no inverse: {self.no_inverse}")
 
-    def _confidence(self, Q: Any, Y: Reals, used: Any) -> Reals:
+    def _familiarity(self, Q: Any, used: Any) -> Reals:
         raise NotImplementedError
+
+    def _own_share(self) -> float:
+        """How much of the coordinates of a training row, on average, only it has brought about."""
+        return 0.0
 
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
         return {}
@@ -252,9 +258,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def confidence_basis_(self) -> str:
         """What the confidence of new points is calibrated by."""
         if hasattr(self, "left_out_"):
-            return f"{len(self.left_out_.kept)} training rows left out of one more fit"
-        if self.confidence_curve is None:
-            return "support distance alone; calibrate_confidence learns more"
+            return f"{len(self.left_out_.kept)} training rows, each left out of one more fit"
         return f"general curve of {type(self).__name__}; calibrate_confidence learns that of X"
 
     def estimate(
@@ -337,11 +341,13 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         neighbors: object = None,
         embed: bool = False,
         continuing: bool = False,
+        alone: bool = False,
         **given: Any,
     ) -> Any:
         """Validate and `_fit`; the learned attributes of an earlier fit stay if that fails.
 
-        Returns the coordinates of the training rows if `embed`. `given` goes to `_fit`.
+        Returns the coordinates of the training rows if `embed`. `given` goes to `_fit`. A fit that
+        is `alone` leaves no rows out of others to learn how far its map can be trusted.
         `continuing` keeps what earlier batches have learned, whose columns the new one must have.
         """
         check_parameters(self)
@@ -354,7 +360,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 self.__dict__.pop(name, None)
         try:
             with self._running(backend, listener), single_threaded_blas():
-                Y = self._fit_validated(X, y, neighbors, embed, continuing, given)
+                Y = self._fit_validated(X, y, neighbors, embed, continuing, alone, given)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(earlier)
@@ -369,6 +375,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         neighbors: object,
         embed: bool,
         continuing: bool,
+        alone: bool,
         given: dict[str, Any],
     ) -> Any:
         blocks = RowBlocks.of(X) if is_blocks(X) else None
@@ -394,6 +401,10 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             blocks.name_columns(self)
         if sample is not None:
             self._measure_extension(*sample)
+        in_memory = (isinstance(rows, np.ndarray) or issparse(rows)) and sample is None
+        plain = not given.get("batch") and given.get("weights") is None
+        if in_memory and plain and self._kind() == "rows" and not self.is_data_independent:
+            self._judge(rows, y, alone)
         for name in state_of(type(self)):
             freeze(self.__dict__.get(name))
         if not embed:
@@ -507,55 +518,69 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _rate(self, Q: Any, Y: Reals, used: Any) -> Reals:
         """Confidence of rows at Y, by the curve of the method or of the data."""
-        kept, bound = self._signs(Q, Y, used)
         curve = self.left_out_.curve if hasattr(self, "left_out_") else self.confidence_curve
-        rated = confidence.by_curve(kept, bound, curve)
+        rated = confidence.by_curve(*self._signs(Q, Y, used), curve)
         is_known = used.nearest == 0 if isinstance(used, Neighbors) else False
         return np.where(is_known, 1.0, rated)  # a row that coincides with a training point
 
     def _signs(self, Q: Any, Y: Reals, used: Any) -> tuple[Reals, Reals]:
-        """The kept share of the neighborhood of each row, and what bounds its confidence."""
-        if not isinstance(used, Neighbors):
-            bound = self._confidence(Q, Y, used)
-            return bound, bound
-        known = self._embedded.X, self._scope
-        bound = confidence.within_reach(used.nearest, self._reach)
-        return confidence.kept_share(used, Y, *known), bound
+        """The kept share of the neighborhood of each row, and how familiar the row is."""
+        if isinstance(used, Neighbors):
+            kept = confidence.kept_share(used, Y, self._embedded.X, self._scope)
+            familiar = confidence.familiarity(used.nearest, self._reach)
+        else:
+            kept, familiar = np.ones(len(Y)), self._familiarity(Q, used)
+        leading: LeadingShare | None = getattr(self, "_leading", None)
+        if leading is not None and not isinstance(Q, Known):
+            familiar = np.fmin(familiar, leading.familiarity(Q))  # which is NaN of huge rows
+        return kept, familiar
 
-    def _leave_rows_out(self, rows: Any, y: object) -> LeftOutRows:
-        """Place a part of the training rows by a fit of the others, and judge where they lie."""
+    def _leave_rows_out(self, rows: Any, y: object, wanted: int = 150) -> LeftOutRows:
+        """Place parts of the training rows by fits of the others, and judge where they lie."""
         n = len(rows) if isinstance(rows, list) else rows.shape[0]
         if n < 25 or n != self.n_samples_:
             raise DataError(
                 f"X has {n} rows; calibrate_confidence needs the rows of the fit, and at least 25."
             )
         # A tenth is left out, so that the fit of the others is like that of all; but at least 200,
-        # if these are no more than a fifth. A share of 2000 is known to within 0.02.
+        # if these are no more than a fifth. A share of 2000 is known to within 0.02. Where a fifth
+        # is too few to know a share, up to five parts are left out of a fit each.
         count = min(n // 5, max(n // 10, 200), 2000)
-        out = self._draw(rows, count)
-        others = np.setdiff1d(np.arange(n), out)
+        folds = min(5, -(-wanted // count))
+        order = self._by_content(rows)[random.bits(0, "left out", np.arange(n)).argsort()]
+        own = getattr(self, "embedding_", None)
+        own = self._place(rows)[0] if own is None else own
+        parts = np.array_split(order[: folds * count], folds)
+        found = [self._leave_out(rows, y, own, np.sort(part)) for part in parts]
+        kept, familiar, correct = map(np.concatenate, zip(*found, strict=True))
+        return LeftOutRows.of(kept, familiar, correct, self.confidence_curve)
+
+    def _leave_out(
+        self, rows: Any, y: object, own: Reals, out: Indices
+    ) -> tuple[Reals, Reals, np.ndarray]:
+        """Signs of some rows that a fit of the others has not seen, and which it places well."""
+        others = np.setdiff1d(np.arange(self.n_samples_), out)
         other = type(self)(**self.get_params(deep=False))
+        if hasattr(self, "seed_"):  # another draw may be another map
+            other.random_state = self.seed_
         for name, held in self.get_params(deep=False).items():
-            if isinstance(held, np.ndarray) and held.shape[:1] == (n,):  # a start, or weights
+            if isinstance(held, np.ndarray) and held.shape[:1] == (len(own),):  # a start, weights
                 part = held[others]
-                setattr(other, name, part[:, others] if held.shape == (n, n) else part)
+                setattr(other, name, part[:, others] if held.shape == (len(own),) * 2 else part)
         X, new = (take_rows(rows, some) for some in (others, out))
         if self._kind() in ("distances", "kernel", "affinity"):
             X, new = X[:, others], new[:, others]
         targets = getattr(self, "target_", None if y is None else np.asarray(y))
-        other._learn(X, None if targets is None else targets[others])
+        other._learn(X, None if targets is None else targets[others], alone=True)
         placed = other._read(new, False)
         Y, used = other._transform(placed)
-        kept, bound = other._signs(placed, Y, used)
-        own = getattr(self, "embedding_", None)
-        own = self._place(rows)[0] if own is None else own
         fitted = getattr(other, "embedding_", None)
         fitted = other._place(other._read(X, False))[0] if fitted is None else fitted
         correct = confidence.placed_well(own[others], own[out], fitted, Y)
-        return LeftOutRows.of(kept, bound, correct)
+        return *other._signs(placed, Y, used), correct
 
-    def _draw(self, rows: Any, count: int) -> np.ndarray:
-        """Random rows, the same ones in whichever order the rows come."""
+    def _by_content(self, rows: Any) -> Indices:
+        """Numbers of the rows, the same row in a place in whichever order they come."""
         kind, metric = self._kind(), getattr(self, "metric", "euclidean")
         if isinstance(rows, RowBlocks):
             content = rows.gather(hash_rows)
@@ -564,8 +589,23 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         else:
             named: Any = metric if kind in ("table", "objects") else "euclidean"
             content = space_of(rows, named).fingerprint()
-        order = np.argsort(content, kind="stable")
-        return np.sort(order[random.subset(0, "left out", len(order), count)])
+        return np.argsort(content, kind="stable")
+
+    def _judge(self, rows: Any, y: object, alone: bool) -> None:
+        """Learn what confidence needs beyond the map, where columns are many.
+
+        There all rows are about equally far from each other, and what a training row itself brings
+        to the axes makes its coordinates larger than those of a new one. How many rows are placed
+        well nonetheless is no property of the method: it is measured, where fits are short.
+        """
+        n, d = rows.shape
+        self._leading = LeadingShare.of(rows, getattr(self, "scale_", None))
+        if alone or not 50 <= n <= min(10 * d, 2000) or n * d > 2e7:
+            return
+        if self._own_share() > 0.015:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the fit of all rows has said it
+                self.left_out_ = self._leave_rows_out(rows, y)
 
     # -- rows in blocks ------------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ from .parameters import (
 from .reducer import Reducer
 from .spaces import BlockRows, Space
 
-FORMAT = 4  # whoever changes the state of a class raises it
+FORMAT = 5  # whoever changes the state of a class raises it
 # What a damaged archive, header or text makes the standard library raise.
 _BROKEN = (
     *(zipfile.BadZipFile, EOFError, OSError, ValueError, KeyError, TypeError, IndexError),

@@ -132,7 +132,7 @@ def test_evaluation_shows_promises_and_findings():
     model = lowd.TSNE(max_iter=250).fit(X)
     assert model.evaluate(X).reliability is None
     found = model.calibrate_confidence(X).evaluate(X)
-    assert found.reliability.counts.sum() == 100
+    assert found.reliability.counts.sum() == 200
     assert 0 <= found.reliability.calibration_error < 0.2
     assert "promised" in repr(found)
     assert found.to_dict()["reliability"]["counts"] == found.reliability.counts.tolist()
@@ -157,18 +157,25 @@ def test_other_rows_than_those_of_the_fit_are_refused():
 
 @pytest.mark.parametrize("well", [0.0, 0.5, 1.0])
 def test_the_curve_of_shares_that_say_nothing(well):
-    kept = np.linspace(0, 1, 400)
+    """They set the level, and keep a fourth of the general slopes."""
+    kept, familiar = np.linspace(0, 1, 400), np.zeros(400)
     correct = np.arange(400) % 2 < 2 * well
-    g = by_curve(kept, 1.0, learn_curve(kept, correct))
-    assert np.abs(g - well).max() < 0.05
+    curve = learn_curve(kept, familiar, correct, (2.0, 0.8, 0.4))
+    g = by_curve(kept, familiar, curve)
+    assert abs(g.mean() - well) < 0.05
+    assert curve[1] >= 0.2
+    assert curve[2] >= 0.1
+    assert (np.diff(g) > 0).all()
 
 
 def test_the_curve_is_that_of_the_data():
     rng = np.random.default_rng(0)
     kept = rng.random(20_000)
-    intercept, slope = learn_curve(kept, rng.random(20_000) < by_curve(kept, 1.0, (-0.5, 1.5)))
-    assert abs(intercept + 0.5) < 0.06
-    assert abs(slope - 1.5) < 0.06
+    familiar = rng.uniform(-1, 1, 20_000)
+    curve = -0.5, 1.5, 0.8
+    correct = rng.random(20_000) < by_curve(kept, familiar, curve)
+    found = learn_curve(kept, familiar, correct, (2.0, 0.5, 0.5))
+    np.testing.assert_allclose(found, curve, atol=0.1)
 
 
 def _load(name):

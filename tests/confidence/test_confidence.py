@@ -73,24 +73,25 @@ def test_near_far_alone_and_together(case):
     same_bits(_confidence(model, take(Q, [13])), confidence[[13]])
 
 
-@pytest.mark.parametrize("name", ["PCA", "Diffusion", "KernelPCA-laplacian"])
+@pytest.mark.parametrize("name", ["PCA", "MDS-manhattan", "KernelPCA-laplacian"])
 def test_the_bound_by_the_support_distance(name):
-    """1 for nine in ten training rows, then a half for each step from their median to there."""
+    """A half for each step beyond nine in ten training rows, from their median to there."""
     case = BY_NAME[name]
     X, Q = case.data()
     Q = Q * np.linspace(0.5, 4, len(Q))[:, None]
-    expected = _bound(X, Q, "cityblock" if "laplacian" in name else "euclidean")
-    assert (expected < 1).any()
-    assert (expected > 0.01).any()
-    close(_confidence(fit(case.model(), X), Q), expected)
+    familiar = _familiarity(X, Q, "euclidean" if name == "PCA" else "cityblock")
+    found, far = _confidence(fit(case.model(), X), Q), familiar < -2.5
+    assert far.any()
+    assert (found[far] > 0.001).any()
+    close(found[far], 2 ** (familiar[far] + 1))
+    assert (np.diff(found[np.argsort(familiar)]) >= -1e-12).all()
 
 
-def _bound(X, Q, metric="euclidean"):
+def _familiarity(X, Q, metric="euclidean"):
     D = cdist(X, X, metric)
     np.fill_diagonal(D, np.inf)
     middle, inside = np.quantile(D.min(1), [0.5, 0.9])
-    excess = np.maximum(cdist(Q, X, metric).min(1) - inside, 0)
-    return 0.5 ** (excess / max(inside - middle, inside / 20))
+    return (inside - cdist(Q, X, metric).min(1)) / max(inside - middle, inside / 20) - 1
 
 
 @pytest.mark.parametrize(
@@ -116,9 +117,11 @@ def test_the_probability_of_being_mapped_correctly(model, metric):
         nearest = listed[apart[i, listed].argmin()]
         kept[i] = weights[apart[i, listed] <= model._scope[nearest] * (1 + 1e-6)].sum()
     assert 0 <= kept.min() < kept.max() <= 1 + 1e-9
-    intercept, slope = model.confidence_curve
-    g = 1 / (1 + np.exp(-intercept - slope * np.log((kept + 0.01) / (1.01 - kept))))
-    close(_confidence(model, Q), np.minimum(g, _bound(X, Q, metric)), factor=1e3)
+    familiar = _familiarity(X, Q, metric)
+    intercept, slope, other_slope = model.confidence_curve
+    logit = intercept + slope * np.log((kept + 0.01) / (1.01 - kept))
+    g = 1 / (1 + np.exp(-logit - other_slope * np.clip(familiar, -3, 1)))
+    close(_confidence(model, Q), np.minimum(g, 2 ** np.minimum(familiar + 1, 0)), factor=1e3)
 
 
 def test_it_falls_with_distance_and_halves_at_equal_steps():
@@ -127,7 +130,7 @@ def test_it_falls_with_distance_and_halves_at_equal_steps():
     away[:, 0] = np.linspace(0, 12, 200)
     confidence = _confidence(model, away)
     last = np.flatnonzero(away[:, 0] > FIELD[:, 0].max() + 1)  # from there on one row is nearest
-    assert confidence[0] == 1
+    assert confidence[0] > 0.95
     assert (np.diff(confidence[last]) < 0).all()
     ratios = confidence[last][1:] / confidence[last][:-1]
     assert np.ptp(ratios[-50:]) < 0.01
@@ -150,7 +153,7 @@ def test_a_large_sample_tells_the_same_as_all_rows():
     assert len(_kept(model)) == 512
     confidence = _confidence(model, new)
     # Nine in ten are inside, within what a sample of 512 can tell.
-    assert 0.85 < (confidence == 1).mean() < 0.95
+    assert 0.85 < (confidence > 0.95).mean() < 0.98
     assert 0.01 < (confidence < 0.5).mean() < 0.09
     assert _confidence(model, new * 6).mean() < 0.01
     # Rows that come in order are kept from all of them.
@@ -173,7 +176,7 @@ def test_similarities_count_by_their_logarithm():
     outlier = np.abs(FIELD).sum(1).argmax()
     Q = np.vstack([K[:5], K[outlier] * 1e-3, K[outlier] * 1e-30, 0 * K[0]])
     confidence = _confidence(model, Q)
-    assert (confidence[:5] == 1).all()
+    assert (confidence[:5] > 0.9).all()
     assert (np.diff(confidence[-3:]) <= 0).all()
     assert confidence[-2] < 0.01
     assert confidence[-1] == 0
@@ -319,7 +322,7 @@ def test_equal_steps_leave_a_little_room():
     grid = lowd.PCA(1).fit(np.mgrid[:5, :5].reshape(2, -1).T * 1.0)
     assert _confidence(grid, [[2.0, 5.01]])[0] > 0.5
     duplicates = lowd.PCA(1).fit(np.repeat(np.eye(3), 9, 0))
-    assert _confidence(duplicates, [[1.0, 0, 1e-6]])[0] > 0.99
+    assert _confidence(duplicates, [[1.0, 0, 1e-6]])[0] > 0.95
 
 
 @pytest.mark.parametrize(
@@ -337,5 +340,5 @@ def test_equal_steps_leave_a_little_room():
 @pytest.mark.filterwarnings("ignore:column:lowd.errors.ScaleWarning")
 def test_odd_data(X, near, far):
     model = lowd.PCA(1).fit(X)
-    assert (_confidence(model, near) == 1).all()
+    assert (_confidence(model, near) > 0.95).all()
     assert (_confidence(model, far) < 0.01).all()

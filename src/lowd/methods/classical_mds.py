@@ -252,11 +252,16 @@ class ClassicalMDS(Reducer):
         share = np.where(same, (u * u * (3 - 2 * u))[:, None], 1)
         return self._correct(D, self.correction_constant_ * share)
 
-    def _confidence(self, Q: Any, Y: Reals, used: Reals | None) -> Reals:  # noqa: ARG002
-        """Gower's formula places a point where a fit with it would, if it belongs to the data."""
+    def _familiarity(self, Q: Any, used: Reals | None) -> Reals:
         if used is None:
-            return self._sampled.bound(Q)
-        return confidence.within_reach(used, self._reach)
+            return self._sampled.familiarity(Q)
+        return confidence.familiarity(used, self._reach)
+
+    def _own_share(self) -> float:
+        """Of squared distances to the mean of all rows, n/2 times their grand mean in all."""
+        kept = float(self.eigenvalues_.sum())
+        left = max(self.d2_grand_mean_ / 2 - kept / self.n_samples_, 0)
+        return left * len(self.eigenvalues_) / kept if kept > 0 else 0.0
 
     def _inverse_transform(self, Y: Reals) -> Reals:
         if hasattr(self, "_linear"):

@@ -175,7 +175,7 @@ class Isomap(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors"})
-    confidence_curve = (2.1, 0.5)
+    confidence_curve = (2.1, 0.5, 0.25)
     no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
 
     eigenvectors_: Reals = state("n_samples n_components")

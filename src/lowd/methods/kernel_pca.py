@@ -326,11 +326,19 @@ class KernelPCA(Reducer):
             nearest.append(self._nearest(K, rows))
         return np.concatenate(coordinates), np.concatenate(nearest)
 
-    def _confidence(self, Q: Any, Y: Reals, used: Reals | None) -> Reals:  # noqa: ARG002
-        """A point is placed where a fit with it would place it, if it belongs to the data."""
+    def _familiarity(self, Q: Any, used: Reals | None) -> Reals:
         if used is None:
-            return self._sampled.bound(Q)
-        return confidence.within_reach(used, self._reach)
+            return self._sampled.familiarity(Q)
+        return confidence.familiarity(used, self._reach)
+
+    def _own_share(self) -> float:
+        if hasattr(self, "_linear"):
+            kept = 1 - self._linear.missed
+            left = self._linear.missed / self.n_samples_
+        else:  # of the trace of the centered kernel matrix
+            kept = float(self.eigenvalues_.sum())
+            left = max(self._own.mean() - self._means.mean() - kept / self.n_samples_, 0)
+        return left * len(self.eigenvalues_) / kept if kept > 0 else 0.0
 
     def _inverse_transform(self, Y: Reals) -> Reals:
         if hasattr(self, "_linear"):

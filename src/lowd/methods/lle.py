@@ -347,7 +347,7 @@ class LocallyLinearEmbedding(LocallyLinear):
     n_neighbors: Count = 5
 
     aligns_tangent_spaces = False
-    confidence_curve = (1.5, 0.4)
+    confidence_curve = (1.5, 0.4, 0.25)
 
     weights_: Graph = state("n_fitted n_fitted")
 
@@ -452,7 +452,7 @@ class ModifiedLLE(LocallyLinear):
     """
 
     aligns_tangent_spaces = False
-    confidence_curve = (1.7, 0.55)
+    confidence_curve = (1.7, 0.55, 0.25)
 
     def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
         own_last = patches(near, own_first=False)
@@ -554,7 +554,7 @@ class HessianLLE(LocallyLinear):
     True
     """
 
-    confidence_curve = (1.5, 0.6)
+    confidence_curve = (1.5, 0.6, 0.25)
 
     def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
         # In a patch of all points, smaller than a quadric has coefficients, nothing but the
@@ -662,7 +662,7 @@ class LTSA(LocallyLinear):
     True
     """
 
-    confidence_curve = (1.6, 0.5)
+    confidence_curve = (1.6, 0.5, 0.25)
 
     def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
         k = self.n_components

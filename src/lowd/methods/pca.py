@@ -336,8 +336,13 @@ class PCA(Reducer):
             return np.ones(self.n_components_)
         return np.sqrt(np.where(self.explained_variance_ > 0, self.explained_variance_, 1))
 
-    def _confidence(self, Q: Any, Y: Reals, used: None) -> Reals:  # noqa: ARG002
-        return self._sampled.bound(Q)
+    def _familiarity(self, Q: Any, used: None) -> Reals:  # noqa: ARG002
+        return self._sampled.familiarity(Q)
+
+    def _own_share(self) -> float:
+        kept = float(self.explained_variance_.sum())
+        left = max(self.total_variance_ - kept, 0) / self.n_samples_
+        return left * self.n_components_ / kept if kept > 0 else 0.0
 
     # -- probabilistic PCA ---------------------------------------------------------------------
 

@@ -121,13 +121,13 @@ class RandomProjection(Reducer):
             )
         return k
 
-    def _confidence(self, Q: Any, Y: Reals, used: None) -> Reals:  # noqa: ARG002
+    def _familiarity(self, Q: Any, used: None) -> Reals:  # noqa: ARG002
         if not hasattr(self, "_sampled"):
             raise UnsupportedError(
                 f"this {type(self).__name__} has read none of its training rows, so it does not "
                 "know which rows are far from them. Fit it again, on rows in memory."
             )
-        return self._sampled.bound(Q)
+        return self._sampled.familiarity(Q)
 
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
         k = self.n_components if self.n_components != "auto" else jl_min_dim(n, self.eps)

@@ -187,7 +187,7 @@ class LaplacianEigenmaps(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors"})
-    confidence_curve = (2.9, 0.6)
+    confidence_curve = (2.9, 0.6, 0.25)
 
     eigenvalues_: Reals = state("n_eigenvalues")
     fiedler_value_: float = state()
@@ -353,9 +353,10 @@ class LaplacianEigenmaps(Reducer):
     def _unweighted(self) -> bool:
         return self.affinity in ("binary", "nearest_neighbors")
 
-    def _confidence(self, Q: Any, Y: Reals, used: Any) -> Reals:  # noqa: ARG002
+    def _familiarity(self, Q: Any, used: Any) -> Reals:  # noqa: ARG002
         """Given weights tell no distance; a row belongs to the data if it has as much weight."""
-        return np.asarray(np.minimum(used / self._reach[0], 1))
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log2(used / self._reach[0]) - 1)
 
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
         m = self.n_landmarks or n
@@ -489,6 +490,7 @@ class DiffusionMaps(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors"})
+    confidence_curve = (3.2, 0.5, 0.25)
 
     psi_: Reals = state("n_fitted n_components")
     eigenvalues_: Reals = state("n_eigenvalues")
