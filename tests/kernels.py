@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from lowd import _native
 
@@ -34,13 +33,6 @@ def scatter_matmul(X, weights, mean, V, scale=1.0, threads=2):
 def project(X, shift, W, bias=None, threads=2):
     out = np.empty((len(X), W.shape[1]), X.dtype)
     _native.project(X, shift, W, bias, out, threads)
-    return out
-
-
-def sparse_project(X, C, threads=2):
-    out = np.empty((len(X), C.shape[0]), X.dtype)
-    parts = C.indptr.astype(np.int64), C.indices.astype(np.int64), C.data
-    _native.sparse_project(X, *parts, out, threads)
     return out
 
 
@@ -97,26 +89,6 @@ def path_products(graph, V, threads=2):
     _native.geodesic_half(*graph_parts(graph), half, threads)
     _native.geodesic_products(half, np.ascontiguousarray(V, graph.dtype), out, threads)
     return out
-
-
-def min_plus(lists, lengths, G, threads=2):
-    out = np.empty((len(lists[0]) - 1, G.shape[1]), G.dtype)
-    _native.min_plus(*lists, lengths.astype(G.dtype), G, out, threads)
-    return out
-
-
-def barycentric_weights(Q, X, lists, reg, threads=2):
-    out = np.empty(len(lists[1]))
-    _native.barycentric_weights(Q, X, *lists, reg, out, threads)
-    return out
-
-
-def alignment_matrix(X, lists, kind, k, reg, counts, threads=2):
-    indptr = np.empty(len(X) + 1, np.int64)
-    _native.alignment_indptr(*lists, indptr, threads)
-    indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
-    _native.alignment_matrix(X, *lists, kind, k, reg, counts, indptr, indices, data, threads)
-    return csr_array((data, indices, indptr), (len(X),) * 2)
 
 
 def guttman(D, W, Y, threads=2):

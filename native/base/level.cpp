@@ -24,9 +24,8 @@ namespace {
 #include "linear/products.inl"
 #include "linear/moments.inl"
 #include "linear/pairwise.inl"
-#include "linear/sketch.inl"
+#include "linear/hadamard.inl"
 #include "graph/shortest_paths.inl"
-#include "graph/local_fits.inl"
 #include "neighbors/neighbors.inl"
 #include "ranks/ranks.inl"
 #include "stress/stress.inl"
@@ -44,9 +43,8 @@ constexpr void fill_kernels(Kernels<T>& table) {
     fill_linear(table);
     fill_geodesic_products(table);
     fill_pairwise(table);
-    fill_sketch(table);
+    fill_hadamard(table);
     fill_shortest_paths(table);
-    fill_patches(table);
     fill_distances(table);
     fill_guttman(table);
 }
@@ -57,7 +55,6 @@ constexpr Level make_level(const char* name) {
     fill_kernels(level.float32);
     fill_kernels(level.float64);
     fill_sparse(level.sparse);
-    fill_alignment(level.sparse);
     fill_search(level.search);
     fill_ranks(level.ranks);
     fill_stress(level.stress);

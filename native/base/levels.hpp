@@ -22,9 +22,8 @@ template <class T>
 struct Kernels : MomentKernels<T>,
                  LinearKernels<T>,
                  PairwiseKernels<T>,
-                 SketchKernels<T>,
+                 HadamardKernels<T>,
                  PathKernels<T>,
-                 PatchKernels<T>,
                  DistanceKernels<T>,
                  GuttmanKernels<T> {};
 

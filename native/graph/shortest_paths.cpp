@@ -391,15 +391,6 @@ void geodesic_half(Ragged graph, const T* lengths, Matrix<T> out, Job& job) {
         });
 }
 
-template <class T>
-void min_plus(Ragged near, const T* lengths, Matrix<const T> from, Matrix<T> out, Job& job) {
-    job.expect(near.count());
-    job.parallel(near.count(), [&](int64_t i, int) {
-        kernels<T>().min_plus(from.data, from.stride, from.cols, near.row(i),
-                              lengths + near.indptr[i], near.size(i), out.row(i));
-    });
-}
-
 // Products with a half-stored matrix of geodesic distances.
 template <class T>
 void geodesic_products(Matrix<const T> half, Matrix<const T> V, Matrix<double> out, Job& job) {
@@ -427,9 +418,9 @@ void geodesic_products(Matrix<const T> half, Matrix<const T> V, Matrix<double> o
             for (int r = 0; r < rows; r++)
                 for (int64_t c = 0; c < b; c++)
                     own[(c / GROUP * rows + r) * GROUP + c % GROUP] = V.row(i + r)[c];
-            kernel.geodesic_products(half.row(i), half.stride, rows, size, &columns[i * GROUP],
-                                     groups, ld, own, scratch[worker], z,
-                                     &sums[s * area + i - s * slab], span);
+            kernel.geodesic_products(
+                {half.row(i), half.stride, rows, size, &columns[i * GROUP], groups, ld, own},
+                scratch[worker], z, &sums[s * area + i - s * slab], span);
             for (int r = 0; r < rows; r++)
                 for (int64_t c = 0; c < b; c++)
                     out.row(i + r)[c] = z[(c / GROUP * rows + r) * GROUP + c % GROUP];
@@ -452,7 +443,6 @@ void geodesic_products(Matrix<const T> half, Matrix<const T> V, Matrix<double> o
 #define INSTANTIATE(T)                                                                 \
     template void shortest_paths(Ragged, const T*, Ragged, const T*, Matrix<T>, Job&); \
     template void geodesic_half(Ragged, const T*, Matrix<T>, Job&);                    \
-    template void min_plus(Ragged, const T*, Matrix<const T>, Matrix<T>, Job&);        \
     template void geodesic_products(Matrix<const T>, Matrix<const T>, Matrix<double>, Job&);
 LOWD_FOR_FLOATS(INSTANTIATE)
 

@@ -140,42 +140,11 @@ void rows_from_lines(const T* lines, const int32_t* positions, int64_t nodes, T*
         for (int s = 0; s < count; s++) rows[s][i] = lines[positions[i] * int64_t(LINE<T>) + s];
 }
 
-// out = the least of lengths_e + from[near_e] over all e, entry by entry.
-template <class T>
-void min_plus(const T* from, int64_t stride, int64_t cols, const int32_t* near, const T* lengths,
-              int64_t count, T* out) {
-    constexpr int N = 8;
-    const Vec<T> infinity = spread(T(__builtin_inf()));
-    int64_t j = 0;
-    for (; j + N * W<T> <= cols; j += N * W<T>) {
-        Vec<T> least[N];
-#pragma GCC unroll 8
-        for (int v = 0; v < N; v++) least[v] = infinity;
-        for (int64_t e = 0; e < count; e++) {
-            const T* const row = from + near[e] * stride + j;
-            const Vec<T> length = spread(lengths[e]);
-#pragma GCC unroll 8
-            for (int v = 0; v < N; v++) least[v] = smaller(load(row + v * W<T>) + length, least[v]);
-        }
-#pragma GCC unroll 8
-        for (int v = 0; v < N; v++) store(out + j + v * W<T>, least[v]);
-    }
-    for (; j < cols; j++) {
-        T best = T(__builtin_inf());
-        for (int64_t e = 0; e < count; e++) {
-            const T path = from[near[e] * stride + j] + lengths[e];
-            best = path < best ? path : best;
-        }
-        out[j] = best;
-    }
-}
-
 template <class T>
 constexpr void fill_shortest_paths(PathKernels<T>& table) {
     table.order_by_distance = order_by_distance<T>;
     table.shortest_paths = shortest_paths<T>;
     table.rows_from_lines = rows_from_lines<T>;
-    table.min_plus = min_plus<T>;
 }
 
 // (-1/2 G o G) V for a symmetric G of which each pair is stored once: see `geodesic_half`.
@@ -202,8 +171,8 @@ void half_tile(const T* a, int64_t stride, int64_t size, int64_t first, const Bl
 }
 
 template <class T>
-void geodesic_products(const T* a, int64_t stride, int rows, int64_t size, const T* v, int groups,
-                       int64_t ld, const T* own, T* scratch, double* z, double* out, int64_t span) {
+void geodesic_products(const HalfRows<T>& given, T* scratch, double* z, double* out, int64_t span) {
+    const auto [a, stride, rows, size, v, groups, ld, own] = given;
     const Block<T> block{scratch, rows};
     for (int64_t i = 0; i < int64_t(groups) * rows * GROUP; i++) z[i] = 0;
     constexpr int K = MANY_REGISTERS ? 2 : 1;

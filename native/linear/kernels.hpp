@@ -19,6 +19,22 @@ struct Shift {
 };
 
 // Table of kernels of column sums and scatter matrices; see moments.inl.
+
+// A block of rows X_c = (x - shift) scale, and vectors: v is (groups, ld / LINE, GROUP, LINE).
+template <class T>
+struct ScatterRows {
+    const T* x;
+    int64_t stride;
+    int rows;
+    int64_t cols;
+    Shift<T> shift;  // its low part is multiplied by the scale
+    T scale;
+    const double* weights;  // of the rows; may be null
+    const T* v;
+    int groups;
+    int64_t ld;
+};
+
 template <class T>
 struct MomentKernels {
     // sums[j] += sum_i w_i x_ij (weights may be null); returns the largest |x_ij|. hashes[i] =
@@ -32,12 +48,9 @@ struct MomentKernels {
     // promised.
     void (*scatter_tile)(const T* a, const T* b, int rows, int lanes_a, int lanes_b, bool diagonal,
                          double* c);
-    // sums (groups, GROUP, ld) += Xc^T W Xc V for a block of rows; v is (groups, ld / LINE, GROUP,
-    // LINE); returns sum_i w_i |xc_i|^2. shift.low is multiplied by scale. scratch: rows * (ld +
-    // groups * GROUP) of T; z: rows * (groups * GROUP + 1).
-    double (*scatter_matmul)(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift,
-                             T scale, const double* weights, const T* v, int groups, int64_t ld,
-                             T* scratch, double* z, double* sums);
+    // sums (groups, GROUP, ld) += Xc^T W Xc V for a block of rows; returns sum_i w_i |xc_i|^2.
+    // scratch: rows * (ld + groups * GROUP) of T; z: rows * (groups * GROUP + 1).
+    double (*scatter_matmul)(const ScatterRows<T>& rows, T* scratch, double* z, double* sums);
 };
 
 // Table of kernels of matrix products; see products.inl and shortest_paths.inl.
@@ -75,6 +88,20 @@ struct ProjectedRows {
     int64_t out_stride;
 };
 
+// At most HALF_ROWS rows of a stored half in `geodesic_products`: row r holds `size` entries from
+// column r + 1 on. v as in `matmul`, own (groups, rows, GROUP): V at these rows.
+template <class T>
+struct HalfRows {
+    const T* a;
+    int64_t stride;
+    int rows;
+    int64_t size;
+    const T* v;
+    int groups;
+    int64_t ld;
+    const T* own;
+};
+
 template <class T>
 struct LinearKernels {
     // How many of k columns `project` reads from `tail` instead of from panels.
@@ -85,49 +112,30 @@ struct LinearKernels {
     void (*matmul)(const T* a, int64_t stride, int rows, int64_t cols, bool half_square, const T* v,
                    int groups, int64_t ld, double* z);
 
-    // The share of at most HALF_ROWS rows of a stored half in geodesic_products; columns count from
-    // their first row. v as above, own (groups, rows, GROUP): V at these rows; z (groups, rows,
-    // GROUP) = the products of the rows; sums (groups, GROUP, span) += those of the columns.
-    // scratch: HALF_ROWS * HALF_COLUMNS.
-    void (*geodesic_products)(const T* a, int64_t stride, int rows, int64_t size, const T* v,
-                              int groups, int64_t ld, const T* own, T* scratch, double* z,
-                              double* sums, int64_t span);
+    // z (groups, rows, GROUP) = the products of rows of a stored half; sums (groups, GROUP, span)
+    // += those of the columns. scratch: HALF_ROWS * HALF_COLUMNS.
+    void (*geodesic_products)(const HalfRows<T>& half, T* scratch, double* z, double* sums,
+                              int64_t span);
 };
 
-// Table of kernels of sparse float64 matrices; see products.inl and local_fits.inl.
+// Table of kernels of sparse float64 matrices; see products.inl.
 
-// Row r is number `slot` among the members of a patch.
-struct Membership {
-    int32_t patch, slot;
-};
-
-// The alignment matrix: a sum over patches of counts (identity I - or + sum_l f_l f_l'), each on
-// its members; see `alignment_matrix`.
-struct PatchSum {
-    const int64_t* indptr;  // the members of patch i begin at members[indptr[i]]
-    const int32_t* members;
-    // The memberships of row r begin at memberships[membership_indptr[r]].
-    const int64_t* membership_indptr;
-    const Membership* memberships;
-    const int64_t* offsets;  // positions of each patch's first factor; factors are padded vectors
-    const double *factors, *counts;
-    int added;  // this many factors are added, the others are subtracted
-    double identity;  // factor of the identity
-    int excluded;  // this many last members have no part in the identity
+// out = a A V + b V + c U, A in CSR form; V, U (may be null) and out have rows of this width.
+template <class I>
+struct SparseProduct {
+    const I *indptr, *columns;
+    const double *values, *v;
+    int64_t width;
+    double a, b;
+    const double* u;
+    double c;
+    double* out;
 };
 
 struct SparseKernels {
-    // Rows first .. last of out = a A V + b V + c U.
-    void (*matmul32)(const int32_t* indptr, const int32_t* columns, const double* values,
-                     int64_t first, int64_t last, const double* v, int64_t width, double a,
-                     double b, const double* u, double c, double* out);
-    void (*matmul64)(const int64_t* indptr, const int64_t* columns, const double* values,
-                     int64_t first, int64_t last, const double* v, int64_t width, double a,
-                     double b, const double* u, double c, double* out);
-    // Rows first .. last of the sum over patches. line: one entry per member of the largest patch,
-    // padded; sum: one per row, zero.
-    void (*assemble)(const PatchSum& patches, int64_t first, int64_t last, const int64_t* indptr,
-                     const int32_t* columns, double* values, double* line, double* sum);
+    // Rows first .. last of a product.
+    void (*matmul32)(const SparseProduct<int32_t>& product, int64_t first, int64_t last);
+    void (*matmul64)(const SparseProduct<int64_t>& product, int64_t first, int64_t last);
 };
 
 // Table of kernels of pairwise distances and similarities; see pairwise.inl.
@@ -150,17 +158,26 @@ struct PairwiseKernels {
     void (*transpose_tile)(const T* tile, T* transposed);
 };
 
-// Table of kernels of fast random projections; see sketch.inl.
+// Table of kernels of Walsh-Hadamard transforms; see hadamard.inl.
+
+// Rows whose transforms are wanted at k places; see `hadamard`.
 template <class T>
-struct SketchKernels {
-    void (*hadamard)(const T* x, int64_t stride, int rows, int64_t cols, const T* signs,
-                     const int64_t* picks, int64_t k, int64_t padded, T scale, T* scratch, T* out,
-                     int64_t out_stride);
-    // At most sparse_rows rows; scratch: (cols + 64) * sparse_rows.
-    void (*sparse_project)(const T* x, int64_t stride, int rows, int64_t cols,
-                           const int64_t* indptr, const int32_t* indices, const T* values,
-                           int64_t k, T* scratch, T* out, int64_t out_stride);
-    int sparse_rows;
+struct HadamardRows {
+    const T* x;
+    int64_t stride;
+    int rows;
+    int64_t cols;
+    const T* signs;
+    const int64_t* picks;
+    int64_t k, padded;
+    T scale;
+    T* out;
+    int64_t out_stride;
+};
+
+template <class T>
+struct HadamardKernels {
+    void (*hadamard)(const HadamardRows<T>& rows, T* scratch);  // of `padded` entries
 };
 
 }  // namespace lowd

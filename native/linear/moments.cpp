@@ -142,10 +142,10 @@ double scatter_matmul(Matrix<const T> X, const double* weights, const double* me
         std::fill_n(&sums[s * area], area, 0.0);
         const int64_t end = std::min(n, (s + 1) * slab);
         for (int64_t i = s * slab; i < end; i += rows)
-            totals[s] += kernel.scatter_matmul(X.row(i), X.stride, int(std::min(rows, end - i)), d,
-                                               shift, T(scale), weights ? weights + i : nullptr,
-                                               columns.get(), groups, ld, scratch[worker],
-                                               products[worker], &sums[s * area]);
+            totals[s] += kernel.scatter_matmul(
+                {X.row(i), X.stride, int(std::min(rows, end - i)), d, shift, T(scale),
+                 weights ? weights + i : nullptr, columns.get(), groups, ld},
+                scratch[worker], products[worker], &sums[s * area]);
     });
     constexpr int64_t STRIP = 512;
     job.parallel(

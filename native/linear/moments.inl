@@ -157,9 +157,8 @@ inline INLINE void outer(const Block<T>& x, const T* z, int64_t j, int64_t ld, d
 }
 
 template <class T>
-double scatter_matmul(const T* x, int64_t stride, int rows, int64_t cols, Shift<T> shift, T scale,
-                      const double* weights, const T* v, int groups, int64_t ld, T* scratch,
-                      double* z, double* out) {
+double scatter_matmul(const ScatterRows<T>& given, T* scratch, double* z, double* out) {
+    const auto [x, stride, rows, cols, shift, scale, weights, v, groups, ld] = given;
     const Block<T> block{scratch, rows};
     T* const factors = scratch + rows * ld;
     double* const squares = z + int64_t(groups) * rows * GROUP;

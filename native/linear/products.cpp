@@ -127,7 +127,7 @@ void sparse_matmul(int64_t rows, const I* indptr, const I* columns, const double
     job.parallel(blocks, [&](int64_t block, int) {
         const int64_t first = block * ROWS, last = std::min(rows, first + ROWS);
         check_rows(indptr, columns, first, last, indptr[rows], V.rows);
-        product(indptr, columns, values, first, last, V.data, V.cols, a, b, U, c, out);
+        product({indptr, columns, values, V.data, V.cols, a, b, U, c, out}, first, last);
     });
 }
 

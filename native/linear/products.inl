@@ -404,16 +404,16 @@ inline INLINE void sparse_row(const I* columns, const double* values, int64_t co
 }
 
 template <class I>
-void sparse_matmul(const I* indptr, const I* columns, const double* values, int64_t first,
-                   int64_t last, const double* v, int64_t width, double a, double b,
-                   const double* u, double c, double* out) {
+void sparse_matmul(const SparseProduct<I>& given, int64_t first, int64_t last) {
+    const SparseProduct<I> s = given;
+    const int64_t width = s.width;
     for (int64_t i = first; i < last; i++) {
-        const int64_t begin = indptr[i], count = indptr[i + 1] - begin;
+        const int64_t begin = s.indptr[i], count = s.indptr[i + 1] - begin;
         const auto part = [&](auto size, int64_t j) INLINE {
             constexpr int N = decltype(size)::value;
             const int64_t at = i * width + j;
-            sparse_row<N>(columns + begin, values + begin, count, v + j, width, a, b,
-                          b != 0 ? v + at : nullptr, c, u ? u + at : nullptr, out + at);
+            sparse_row<N>(s.columns + begin, s.values + begin, count, s.v + j, width, s.a, s.b,
+                          s.b != 0 ? s.v + at : nullptr, s.c, s.u ? s.u + at : nullptr, s.out + at);
         };
         int64_t j = 0;
         for (; j + 16 <= width; j += 16) part(std::integral_constant<int, 16>(), j);

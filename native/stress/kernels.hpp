@@ -25,13 +25,23 @@ static constexpr int64_t padded_width(int64_t k) { return k <= 2 ? k : (k + 3) /
 static constexpr int64_t pool_scratch(int64_t count) { return 3 * count + 128; }
 static constexpr int64_t pool_capacity(int64_t count) { return count + count / 32 + 1; }
 
+// Disparities of n points, and weights (may be null); k coordinates as columns, ld apart.
+template <class T>
+struct StressTerms {
+    const T* disparities;
+    int64_t stride;
+    const T* weights;
+    int64_t weight_stride, n;
+    const double* y;
+    int64_t ld;
+    int k;
+};
 template <class T>
 struct GuttmanKernels {
-    // Pairs (i, j) with first <= i < last and i < j < n: see `guttman` in stress.hpp. y and moved
-    // (added to) are columns, ld apart; own: 2 k entries of scratch, sums: stress, size, cross.
-    void (*guttman)(const T* disparities, int64_t stride, const T* weights, int64_t weight_stride,
-                    int64_t first, int64_t last, int64_t n, const double* y, int64_t ld, int k,
-                    double* own, double* moved, double* sums);
+    // Pairs (i, j) with first <= i < last and i < j < n: see `guttman` in stress.hpp. moved (added
+    // to): columns, ld apart; own: 2 k entries of scratch, sums: stress, size, cross.
+    void (*guttman)(const StressTerms<T>& terms, int64_t first, int64_t last, double* own,
+                    double* moved, double* sums);
 };
 
 struct StressKernels {

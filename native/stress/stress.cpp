@@ -115,9 +115,10 @@ Stress guttman(Matrix<const T> disparities, const Matrix<const T>* weights, Matr
     Scratch<double> own(job, 2 * k);
     return sum_over_blocks(
         moved, ld, job, [&](int64_t first, int64_t last, int worker, double* part, double* sums) {
-            kernels<T>().guttman(disparities.data, disparities.stride,
-                                 weights ? weights->data : nullptr, weights ? weights->stride : 0,
-                                 first, last, n, y.get(), ld, k, own[worker], part, sums);
+            kernels<T>().guttman(
+                {disparities.data, disparities.stride, weights ? weights->data : nullptr,
+                 weights ? weights->stride : 0, n, y.get(), ld, k},
+                first, last, own[worker], part, sums);
         });
 }
 #define INSTANTIATE(T)                                                                     \

@@ -131,9 +131,9 @@ inline INLINE void point_sums(const double* own, const double* y, int64_t ld, in
 }
 
 template <class T>
-void guttman(const T* disparities, int64_t stride, const T* weights, int64_t weight_stride,
-             int64_t first, int64_t last, int64_t n, const double* y, int64_t ld, int k,
-             double* own, double* moved, double* sums) {
+void guttman(const StressTerms<T>& given, int64_t first, int64_t last, double* own, double* moved,
+             double* sums) {
+    const auto [disparities, stride, weights, weight_stride, n, y, ld, k] = given;
     Wide parts[3] = {};
     double* const total = own + k;
     for (int64_t i = first; i < last; i++) {

@@ -207,20 +207,6 @@ TEST(graphs_survive_failed_allocations) {
         geodesic_half(G, graph.values.data(), out.out(), job);
         return out;
     });
-    const auto X = Data<double>::random(200, 3);
-    OwnedRagged patches;
-    for (int64_t i = 0; i < X.rows; i++) patches.add(nearest(X, i, 8, true));
-    const std::vector<double> counts(200, 1.0);
-    check_every_failure("alignment", [&](Job& job) {
-        Data<int64_t> indptr(1, 201, 0);
-        alignment_indptr(patches, 200, indptr.out().data, job);
-        const int64_t total = indptr(0, 200);
-        Data<int32_t> columns(1, total, 0);
-        Data<double> values(1, total, 0);
-        alignment_matrix(X.in(), patches, Alignment::modified, 2, 1e-3, counts.data(),
-                         indptr.out().data, columns.out().data, values.out().data, job);
-        return values;
-    });
 }
 
 TEST(descents_survive_failed_allocations) {

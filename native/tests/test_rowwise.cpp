@@ -108,36 +108,3 @@ TEST(hadamard_matches) {
         }
     });
 }
-
-TEST(sparse_project_matches) {
-    both_types([](auto zero) {
-        using T = decltype(zero);
-        // The last: the row loop.
-        for (auto [n, d, k] :
-             {std::tuple{1, 1, 1}, {7, 31, 5}, {33, 100, 17}, {100, 33, 50}, {5, 40000, 9}}) {
-            const auto X = Data<T>::random(n, d);
-            std::vector<int64_t> indptr{0}, indices;
-            std::vector<T> values;
-            for (int c = 0; c < k; c++) {
-                for (int e = 0; e < c % 5; e++)
-                    indices.push_back((c * 7919 + e * 104729) % d), values.push_back(T(e - 1.5));
-                indptr.push_back(int64_t(indices.size()));
-            }
-            check_rows(
-                X, PRECISION<T>,
-                [&, k = k](Matrix<const T> rows, Job& job) {
-                    Data<T> out(rows.rows, k);
-                    sparse_project(rows, std::span<const int64_t>(indptr),
-                                   std::span<const int64_t>(indices), values.data(), out.out(),
-                                   job);
-                    return out;
-                },
-                [&](int64_t i, int64_t j) {
-                    double s = 0;
-                    for (int64_t e = indptr[size_t(j)]; e < indptr[size_t(j) + 1]; e++)
-                        s += X(i, indices[size_t(e)]) * double(values[size_t(e)]);
-                    return s;
-                });
-        }
-    });
-}

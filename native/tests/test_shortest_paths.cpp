@@ -200,33 +200,3 @@ TEST(a_geodesic_half_holds_each_pair_once) {
         }
     });
 }
-
-TEST(min_plus_matches) {
-    both_types([](auto zero) {
-        using T = decltype(zero);
-        for (int64_t n : {1, 7, 63, 300}) {
-            const auto G = Data<T>::random(20, n);
-            OwnedRagged near;
-            std::vector<T> lengths;
-            for (int i = 0; i < 30; i++) {
-                std::vector<int32_t> list;
-                for (int j = 0; j < i % 6; j++)
-                    list.push_back((i * 3 + j * 7) % 20), lengths.push_back(T(0.25 * j));
-                near.add(list);
-            }
-            const Ragged lists = near;
-            const auto found = on_any_threads([&](Job& job) {
-                Data<T> out(30, n);
-                min_plus(lists, lengths.data(), G.in(), out.out(), job);
-                return out;
-            });
-            for (int64_t i = 0; i < 30; i++)
-                for (int64_t c = 0; c < n; c++) {
-                    T least = std::numeric_limits<T>::infinity();
-                    for (int64_t e = lists.indptr[i]; e < lists.indptr[i + 1]; e++)
-                        least = std::min(least, T(T(G(lists.indices[e], c)) + lengths[size_t(e)]));
-                    CHECK(T(found(i, c)) == least);
-                }
-        }
-    });
-}

@@ -243,17 +243,6 @@ def hadamard(
 ) -> None:
     """out_i = scale (H pad(signs x_i))[rows], H Walsh-Hadamard of that order, natural order."""
 
-def sparse_project(
-    X: NDArray[T],
-    indptr: Integers,
-    indices: Integers,
-    values: NDArray[T],
-    out: NDArray[T],
-    threads: int,
-    poll: Poll = None,
-) -> None:
-    """out = X C^T, C in CSR form."""
-
 def shortest_paths(
     indptr: Integers,
     indices: Short,
@@ -285,17 +274,6 @@ def geodesic_products(
 ) -> None:
     """out = (-G G / 2) V, elementwise square, for the symmetric G of which half is stored."""
 
-def min_plus(
-    indptr: Integers,
-    indices: Short,
-    lengths: NDArray[T],
-    G: NDArray[T],
-    out: NDArray[T],
-    threads: int,
-    poll: Poll = None,
-) -> None:
-    """out_i = the least of lengths_e + G[indices_e] over list i, entry by entry."""
-
 def sparse_matmul(
     indptr: Index,
     indices: Index,
@@ -310,42 +288,6 @@ def sparse_matmul(
     poll: Poll = None,
 ) -> None:
     """out = a A V + b V + c U, A in CSR form; arrays are contiguous."""
-
-def barycentric_weights(
-    Q: NDArray[T],
-    X: NDArray[T],
-    indptr: Integers,
-    indices: Short,
-    reg: float,
-    out: Doubles,
-    threads: int,
-    poll: Poll = None,
-) -> None:
-    """out = barycentric weights: those of listed rows of X that reconstruct a row of Q best."""
-
-def alignment_indptr(
-    patch_indptr: Integers, members: Short, out: Integers, threads: int, poll: Poll = None
-) -> None:
-    """out = indptr of the alignment matrix, the sum over patches, in CSR form."""
-
-def alignment_matrix(
-    X: NDArray[T],
-    patch_indptr: Integers,
-    members: Short,
-    kind: Literal["ltsa", "hessian", "modified"],
-    k: int,
-    reg: float,
-    counts: Doubles,
-    indptr: Integers,
-    indices: Short,
-    data: Doubles,
-    threads: int,
-    poll: Poll = None,
-) -> None:
-    """indices, data = the alignment matrix in CSR form, ``indptr`` from ``alignment_indptr``.
-
-    A patch lists its members, each once; of a "modified" one the last is the point it belongs to.
-    """
 
 def guttman(
     D: NDArray[T],

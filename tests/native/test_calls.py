@@ -9,6 +9,7 @@ import kernels
 from cases import same_bits
 from kernels import MEASURES
 from lowd import _native
+from lowd.methods.random_projection import project_sparsely
 from operands import PARAMS, data, sparse, typed
 
 
@@ -19,7 +20,6 @@ def _calls(X, rng):
     V, wide = (rng.normal(size=(d, k)).astype(kind) for k in (8, 70))
     padded = 1 << (d - 1).bit_length()
     rows, signs = np.arange(0, padded, 2), np.ones(d, kind)
-    C = sparse((30, d), 0.1, kind, rng)
 
     def all_of(threads):
         how = {"threads": threads}
@@ -29,7 +29,6 @@ def _calls(X, rng):
         yield "trace", np.array(kernels.scatter_matmul(X, weights, mean, V, **how)[1])
         yield "project", kernels.project(X, mean, wide, **how)
         yield "thin project", kernels.project(X, mean, V, **how)
-        yield "sparse project", kernels.sparse_project(X, C, **how)
         yield "hadamard", kernels.hadamard(X, signs, rows, padded, 1.0, **how)
         A = X[:1100]
         for measure in MEASURES:
@@ -63,7 +62,7 @@ def test_a_rows_bits_do_not_depend_on_its_batch(kind, d, rng):
     targets = data(45, d, kind, 5)
     maps = [
         *(lambda Q, W=W: kernels.project(Q, mean, W) for W in Ws),
-        lambda Q: kernels.sparse_project(Q, C),
+        lambda Q: project_sparsely(Q, C),
         lambda Q: kernels.hadamard(Q, signs, rows, padded, 0.5),
         *(
             lambda Q, m=m: kernels.pairwise(Q, targets, m, PARAMS.get(m, ()))
@@ -162,17 +161,6 @@ def test_a_sparse_product_refuses_indices_beyond_its_arrays(indptr, indices, wid
     right = np.array([0, 2, 3], width), np.array([0, 3, 1], width), np.ones(3)
     _native.sparse_matmul(*right, V, 1.0, 0.0, None, 0.0, out, 1)
     np.testing.assert_array_equal(out, [[2, 2], [1, 1]])
-
-
-@pytest.mark.parametrize("moved", [1, -1])
-def test_an_alignment_matrix_refuses_the_indptr_of_other_patches(moved):
-    X, members = np.random.default_rng(0).normal(size=(6, 2)), np.arange(6, dtype=np.int32)
-    patches, out = np.array([0, 3, 6]), np.zeros(7, np.int64)
-    _native.alignment_indptr(patches, members, out, 1)
-    out[2] += moved
-    given = X, patches, members, "ltsa", 1, 1e-3, np.ones(2), out
-    with pytest.raises(ValueError, match="indptr"):
-        _native.alignment_matrix(*given, np.zeros(out[-1], np.int32), np.zeros(out[-1]), 1)
 
 
 MANY = 2**31

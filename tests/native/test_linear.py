@@ -13,6 +13,7 @@ import kernels
 import plain
 from cases import same_bits
 from lowd import _native
+from lowd.methods.random_projection import project_sparsely
 from operands import EPS, data, near, shaped_and_typed, sparse, typed
 
 
@@ -22,7 +23,7 @@ def test_every_kernel_is_tested():
     text = "".join(path.read_text("utf-8") for path in [*files, *tests.glob("methods/*.py")])
     # By functions that add nothing to a kernel: of neighbors, and of the embedding methods.
     through = {"CandidateLists32", "CandidateLists64", "NeighborIndex32", "NeighborIndex64"}
-    through |= {"attractive_loss", "barycentric_weights", "conditional_probabilities"}
+    through |= {"attractive_loss", "conditional_probabilities"}
     through |= {"cross_term", "fuzzy_memberships", "layout_new_points", "layout_repulsion"}
     through |= {"nearest", "neighbor_index", "optimize_new_points", "pair_sums"}
     through |= {"partition_function", "ranks", "symmetrize"}
@@ -101,7 +102,7 @@ def test_project(shape, kind, rng):
     for density in (0.05, 0.5, 1.0):
         X, C = data(*shape, kind), sparse((23, shape[1]), density, kind, rng)
         expected = X.astype(np.float64) @ C.toarray().T.astype(np.float64)
-        near(kernels.sparse_project(X, C), expected, kind, 20 + shape[1])
+        near(project_sparsely(X, C), expected, kind, 20 + shape[1])
 
 
 @typed
@@ -116,7 +117,7 @@ def test_project_far_from_the_origin(kind, rng):
 def test_project_of_very_wide_rows(kind, rng):
     X = np.ascontiguousarray(rng.normal(size=(3, 300_001)).astype(kind))
     C = sparse((9, 300_001), 1e-3, kind, rng)
-    near(kernels.sparse_project(X, C), (C.astype(np.float64) @ X.T.astype(np.float64)).T, kind, 100)
+    near(project_sparsely(X, C), (C.astype(np.float64) @ X.T.astype(np.float64)).T, kind, 100)
     W = rng.normal(size=(300_001, 2)).astype(kind)
     near(kernels.project(X, None, W), X.astype(np.float64) @ W, kind, 3000)
 

@@ -12,8 +12,10 @@ from hypothesis.extra import numpy as numbers
 from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
+from cases import same_bits
 from lowd.errors import DataError, DisconnectedGraphWarning, ParameterError
 from lowd.spaces import (
+    Neighbors,
     Rows,
     connected_graph,
     distinct_neighbors,
@@ -28,6 +30,7 @@ from lowd.spaces import (
 )
 from lowd.spaces import graph as module
 from manifolds import lattice, roll
+from operands import typed
 
 many = settings(max_examples=60, deadline=None)
 # Distances of small integers are equal exactly if they are equal at all.
@@ -307,3 +310,20 @@ def test_a_new_point_with_nobody_within_the_radius_has_the_nearest():
     near = new_neighbors(Rows(np.arange(5.0)[:, None]), np.array([[0.4], [9.0]]), None, 1.0)
     assert near.counts.tolist() == [2, 1]
     assert near.indices.tolist() == [0, 1, 4]
+
+
+@typed
+def test_paths_that_end_in_a_table_of_distances(kind, rng):
+    G = rng.random((30, 137)).astype(kind)
+    counts = [3, 1, 0, 7, 30]
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    indices = np.concatenate([rng.permutation(30)[:k] for k in counts]).astype(np.int32)
+    near = Neighbors(indptr, indices, rng.random(len(indices)))
+    out = paths_through(None, G, near)
+    assert out.dtype == kind
+    assert np.isinf(out[2]).all()
+    lengths = near.distances.astype(kind)
+    for i in (0, 1, 3, 4):
+        some = slice(*indptr[i : i + 2])
+        same_bits(out[i], (lengths[some, None] + G[indices[some]]).min(0))
+    same_bits(paths_through(None, G, near.take(slice(3, 5))), out[3:])

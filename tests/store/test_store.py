@@ -78,7 +78,9 @@ def test_only_fitted_models_are_saved(tmp_path):
     with pytest.raises(UnsupportedError, match="call fit first"):
         lowd.save(lowd.PCA(2), tmp_path / "model")
     for thing in NO_MODELS:
-        with pytest.raises(UnsupportedError, match=r"model of lowd.*; pickle it, or.*lowd\.Pipeline"):
+        with pytest.raises(
+            UnsupportedError, match=r"model of lowd.*; pickle it, or.*lowd\.Pipeline"
+        ):
             lowd.save(thing, tmp_path / "model")
     assert not list(tmp_path.iterdir())
 

@@ -17,8 +17,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, diags_array, eye_array
 
-from .. import _native, progress
-from ..backend import overridable, threads
 from ..errors import DataError, ParameterError, RankWarning, warn
 from ..linalg.eigen import Groups, signs
 from ..linalg.smallest import SmallestEigenpairs, smallest_eigenpairs
@@ -35,7 +33,15 @@ from ..parameters import (
     state,
 )
 from ..reducer import Reducer
-from ..spaces.extension import approach, barycentric, barycentric_weights, tangent_regression
+from ..spaces.extension import (
+    approach,
+    barycentric,
+    barycentric_weights,
+    differences,
+    lists_by_length,
+    rebuilding_weights,
+    tangent_regression,
+)
 from ..spaces.graph import (
     PointGraph,
     connected_graph,
@@ -686,7 +692,6 @@ def patches(near: Neighbors, *, own_first: bool = True) -> tuple[Indices, Indice
     return near.indptr + np.arange(n + 1), members.astype(np.int32, copy=False)
 
 
-@overridable
 def alignment_matrix(
     X: Reals,
     indptr: Indices,
@@ -705,14 +710,139 @@ def alignment_matrix(
       times that onto what is orthogonal to both;
     - "modified": the squared errors of several weight vectors, for the last member of the patch.
     """
+    n, sizes = len(X), np.diff(indptr)
+    taken = leading_directions(X, indptr, members, k) if kind == "modified" else None
+    lines = np.concatenate([[0], np.cumsum(np.repeat(sizes, sizes))])  # a line for each member
+    entries, columns = np.empty(lines[-1]), np.empty(lines[-1], np.int32)
+    for some, at in lists_by_length(indptr, X.shape[1], "local patches"):
+        own, p = members[at], at.shape[1]
+        rows = X[own]
+        if taken is not None:
+            A = weight_errors(rows, taken[some], reg)
+        elif kind == "ltsa":
+            A = np.eye(p) - projection(tangents(rows, k))
+        else:
+            A = curvature(tangents(rows, k), min(reg, 1.0))
+        places = lines[at][:, :, None] + np.arange(p)
+        entries[places] = counts[some, None, None] * A
+        columns[places] = own[:, None, :]
+    # Lines of one row are summed in the order of the patches: M is symmetric to the last bit.
+    by_line = csr_array((entries, columns, lines), (len(members), n))
+    one = csr_array((np.ones(len(members)), members, np.arange(len(members) + 1)), by_line.shape)
+    M = csr_array(csr_array(one.T) @ by_line)
+    M.sort_indices()
+    return M
+
+
+def projection(B: Reals) -> Reals:
+    """BB' of matrices with orthonormal columns."""
+    return np.asarray(B @ B.transpose(0, 2, 1))
+
+
+def left_singular(Z: Reals, k: int, rounding: float = 1e-13) -> tuple[Reals, Reals]:
+    """Squares of singular values (m, min(p, d)) of matrices (m, p, d), largest first; and UΣ.
+
+    Of UΣ there are k columns, those below `rounding` 0. Where rows are wider than they are many,
+    their products are decomposed instead, and columns are no more than nearly orthogonal.
+    """
+    if Z.shape[2] <= Z.shape[1]:
+        _, sizes, right = np.linalg.svd(Z, full_matrices=False)
+        values, V = np.square(sizes), right[:, :k].transpose(0, 2, 1)
+    else:
+        values, E = np.linalg.eigh(Z @ Z.transpose(0, 2, 1))
+        values = np.maximum(values[:, ::-1], 0)
+        V = Z.transpose(0, 2, 1) @ E[:, :, ::-1][:, :, :k]
+    firm = values[:, None, :k] > rounding * values[:, None, :1]
+    return values, np.where(firm, Z @ V, 0.0)
+
+
+def orthonormalize(V: Reals, known: int, least: float = 0.0) -> Reals:
+    """Columns of matrices (m, p, c) orthonormal to those before, after the first `known`.
+
+    What shrinks to `least` of its length says nothing new, and becomes 0. One pass would leave
+    rounding that grows with what it takes.
+    """
+    for c in range(known, V.shape[2]):
+        v, before = V[:, :, c : c + 1], V[:, :, :c]
+        enough = least * np.sqrt(np.square(v).sum(1, keepdims=True))
+        for _ in range(2):
+            v = v - before @ (before.transpose(0, 2, 1) @ v)
+        length = np.sqrt(np.square(v).sum(1, keepdims=True))
+        V[:, :, c : c + 1] = np.where(length > enough, v / np.where(length > 0, length, 1), 0.0)
+    return V
+
+
+def tangents(rows: Reals, k: int) -> Reals:
+    """[1, U] of patches (m, p, d), orthonormal; a direction that a patch does not have is 0."""
+    m, p = rows.shape[:2]
+    Z = differences(rows, rows[:, 0])
+    _, U = left_singular(Z - Z.mean(1, keepdims=True), k)
+    missing = np.zeros((m, p, k - U.shape[2]))
+    return orthonormalize(np.concatenate([np.full((m, p, 1), p**-0.5), U, missing], 2), 1)
+
+
+def curvature(G: Reals, rest: float) -> Reals:
+    """HH' + rest (I - GG' - HH'), G = [1, U] and H the products of columns of U beyond G.
+
+    A product that depends on others carries no curvature: it is dropped.
+    """
+    known = G.shape[2]
+    a, b = np.triu_indices(known - 1)
+    H = orthonormalize(np.concatenate([G, G[:, :, 1 + a] * G[:, :, 1 + b]], 2), known, 1e-10)
+    inside = np.eye(G.shape[1]) - projection(G)
+    return np.asarray((1 - rest) * projection(H[:, :, known:]) + rest * inside)
+
+
+def leading_directions(
+    X: Reals, indptr: Indices, members: Indices, k: int, least: float = 1e-12, tie: float = 1e-9
+) -> Indices:
+    """How many directions of each patch the weight vectors of modified LLE do not vary.
+
+    All but the last s, where s is at least 1 and as large as possible while the tail of the
+    spectrum is below the median share of the patches: by more than rounding, which would otherwise
+    decide for the patch whose share is the median.
+    """
     n = len(indptr) - 1
-    X, starts = np.ascontiguousarray(X), indptr.astype(np.int64)
-    sums = np.empty(n + 1, np.int64)
-    _native.alignment_indptr(starts, members, sums, threads())
-    columns, data = np.empty(sums[-1], np.int32), np.empty(sums[-1])
-    asked = X, starts, members, kind, k, reg, counts, sums
-    _native.alignment_matrix(*asked, columns, data, threads(), progress.step("local patches"))
-    return csr_array((data, columns, sums), (n, n))
+    shares, taken, spectra = np.zeros(n), np.zeros(n, np.int64), []
+    for some, at in lists_by_length(indptr, X.shape[1], "local patches"):
+        rows = X[members[at]]
+        values, _ = left_singular(differences(rows[:, :-1], rows[:, -1]), 0)
+        head, tail = values[:, :k].sum(1), values[:, k:].sum(1)
+        shares[some] = np.divide(tail, head, out=np.zeros(len(some)), where=head > 0)
+        spectra.append((some, at.shape[1] - 1, values))
+    share = (1 - tie) * max(float(np.median(shares)) if n else 0.0, least)
+    for some, p, values in spectra:
+        whole = np.zeros((len(some), p))
+        whole[:, : values.shape[1]] = values
+        tails = np.cumsum(whole[:, ::-1], axis=1)[:, : max(p - k, 0)]
+        below = tails < share * (values.sum(1, keepdims=True) - tails)
+        last = np.where(below, np.arange(1, tails.shape[1] + 1), 1).max(1, initial=1)
+        taken[some] = np.maximum(p - last, 0)
+    return taken
+
+
+def weight_errors(rows: Reals, taken: Indices, reg: float) -> Reals:
+    """FF' of the weight vectors of modified LLE, F = [W; -1'], for the last member of each patch.
+
+    With V the s directions that are not taken and W = (1 - a) w 1' + VH, H a reflection, it is
+    s tt' - qq'/s + VV', q = VH1 = VV'1 / a and t = [(1 - a) w + q / s; -1]: no basis V is needed.
+    Where a = 0 the sign of q is free; then the mean over both is used, q = 0.
+    """
+    Z, p = differences(rows[:, :-1], rows[:, -1]), rows.shape[1] - 1
+    out = np.zeros((len(rows), p + 1, p + 1))
+    if not p:
+        return out
+    _, U = left_singular(Z, int(taken.max()))
+    U = orthonormalize(np.where(np.arange(U.shape[2]) < taken[:, None, None], U, 0.0), 0)
+    s = (p - np.abs(U).any(1).sum(1))[:, None].astype(np.float64)
+    rest = np.eye(p) - projection(U)
+    u = rest.sum(2)
+    a = np.sqrt(np.square(u).sum(1, keepdims=True) / s)
+    q = np.divide(u, a, out=np.zeros_like(u), where=a > 1e-12)
+    t = np.full((len(q), p + 1), -1.0)
+    t[:, :p] = (1 - a) * rebuilding_weights(Z, reg) + q / s
+    out[:, :p, :p] = rest - (q[:, :, None] * q[:, None, :]) / s[:, :, None]
+    return np.asarray(out + s[:, :, None] * (t[:, :, None] * t[:, None, :]))
 
 
 def weights_of_rows(root: Graph, graph: PointGraph, numbers: Indices) -> Graph:

@@ -312,10 +312,10 @@ def sparse_signs(seed: int, k: int, d: int, density: float) -> csr_array:
 @overridable
 def project_sparsely(X: Any, C: csr_array) -> Reals:
     """X C' of rows with a sparse matrix, in the type of X."""
-    X = with_contiguous_rows(X)
-    out, poll = np.empty((len(X), C.shape[0]), X.dtype), progress.step("projection")
-    parts = C.indptr.astype(np.int64), C.indices.astype(np.int64), C.data.astype(X.dtype)
-    _native.sparse_project(X, *parts, out, threads(len(X) * C.nnz), poll)
+    C, out = csr_array(C, dtype=X.dtype), np.empty((len(X), C.shape[0]), X.dtype)
+    for some in chunks(len(X), X.shape[1], 2**18):  # each sum in the order of C's entries
+        out[some] = (C @ X[some].T).T
+        progress.report("projection", some.stop, len(X))
     return out
 
 

@@ -67,15 +67,63 @@ def barycentric(Q: Reals, space: Rows, near: Neighbors, values: Any, reg: float)
     return out
 
 
-@overridable
 def barycentric_weights(Q: Reals, space: Rows, near: Neighbors, reg: float) -> Reals:
     """Weights of each list, with sum 1, for which the neighbors rebuild the point best."""
     w = np.empty(len(near.indices))
-    dtype = np.result_type(Q.dtype, space.X.dtype)
-    Q, X = (np.ascontiguousarray(rows, dtype) for rows in (Q, space.X))
-    lists = near.indptr.astype(np.int64), near.indices.astype(np.int32)
-    _native.barycentric_weights(Q, X, *lists, reg, w, threads(), progress.step("local weights"))
+    for points, entries in lists_by_length(near.indptr, Q.shape[1], "local weights"):
+        w[entries] = rebuilding_weights(differences(space.X[near.indices[entries]], Q[points]), reg)
     return w
+
+
+def lists_by_length(indptr: Indices, width: int, stage: str) -> Iterator[tuple[Indices, Indices]]:
+    """Lists of one length p at a time: the numbers of m lists, and (m, p) places of their entries.
+
+    Of rows of this width there are so few that they stay in the cache.
+    """
+    counts = np.diff(indptr)
+    done, lengths = 0, np.unique(counts[counts > 0])
+    for p in lengths.tolist():
+        same = np.flatnonzero(counts == p)
+        for some in chunks(len(same), p * max(p, width), 2**18):
+            yield same[some], indptr[same[some], None] + np.arange(p)
+            done += some.stop - some.start
+            progress.report(stage, done, len(counts))
+
+
+def differences(rows: Reals, origins: Reals) -> Reals:
+    """Rows (m, p, d) less an origin (m, d) each, by powers of two such that the largest is near 1.
+
+    Halves never overflow, and squares of what is left neither over- nor underflow.
+    """
+    Z = 0.5 * rows.astype(np.float64) - 0.5 * origins[:, None, :].astype(np.float64)
+    exponents = np.frexp(np.abs(Z).max(axis=(1, 2), initial=0))[1]
+    return np.asarray(np.ldexp(Z, -exponents[:, None, None]))
+
+
+def rebuilding_weights(Z: Reals, reg: float, rounding: float = 1e-13) -> Reals:
+    """For each matrix of p rows the weights, with sum 1, whose mean of the rows is nearest to 0.
+
+    They solve (C + reg tr C) w = 1 with C = ZZ', up to a factor. The limit for `reg` = 0 are
+    weights without an error, where there are any, and otherwise the least ones.
+    """
+    p = Z.shape[1]
+    C = Z @ Z.transpose(0, 2, 1)
+    trace = np.trace(C, axis1=1, axis2=2)
+    shift = np.where(trace > 0, reg * trace, 1.0)  # of rows that are all 0 the weights are equal
+    if reg > 1e-12:
+        C[:, range(p), range(p)] += shift[:, None]
+        w = np.linalg.solve(C, np.ones((len(C), p, 1)))[:, :, 0]
+    else:
+        values, V = np.linalg.eigh(C)
+        sums, firm = V.sum(1), values > rounding * values[:, -1:]
+        scale = (
+            np.maximum(values, 0) + shift[:, None] if reg > 0 else np.where(firm, values, np.inf)
+        )
+        w = (V @ (sums / scale)[:, :, None])[:, :, 0]
+        if reg == 0:
+            free = (V @ np.where(firm, 0, sums)[:, :, None])[:, :, 0]
+            w = np.where(np.square(free).sum(1, keepdims=True) > 1e-12 * p, free, w)
+    return np.asarray(w / w.sum(1, keepdims=True))
 
 
 def tangent_regression(
@@ -88,22 +136,19 @@ def tangent_regression(
     columns. Directions with less of the scatter than `rounding` say nothing.
     """
     Y = np.empty((len(Q), values.shape[1]))
-    for p in np.unique(near.counts):
-        rows = np.flatnonzero(near.counts == p)
-        for some in chunks(len(rows), int(p) * (2 * Q.shape[1] + 2 * int(p)), 2**20):
-            part = rows[some]
-            lists = near.indices[near.indptr[part][:, None] + np.arange(p)]
-            Z, T = space.X[lists].astype(np.float64), values[lists].astype(np.float64)
-            middle, mean = Z.mean(1, keepdims=True), T.mean(1, keepdims=True)
-            Z, T = Z - middle, T - mean
-            sizes, U = np.linalg.eigh(Z @ Z.transpose(0, 2, 1))
-            k = min(Y.shape[1], p)
-            sizes, U = sizes[:, None, -k:], U[:, :, -k:]
-            firm = sizes > rounding * sizes.max(2, keepdims=True)
-            inverse = np.divide(1, sizes, out=np.zeros_like(sizes), where=firm)
-            offsets = (Q[part, :, None] - middle.transpose(0, 2, 1)).astype(np.float64)
-            along = (Z @ offsets).transpose(0, 2, 1) @ U * inverse
-            Y[part] = (mean + along @ (U.transpose(0, 2, 1) @ T))[:, 0]
+    for part, entries in lists_by_length(near.indptr, 2 * Q.shape[1], "tangent spaces"):
+        lists, p = near.indices[entries], entries.shape[1]
+        Z, T = space.X[lists].astype(np.float64), values[lists].astype(np.float64)
+        middle, mean = Z.mean(1, keepdims=True), T.mean(1, keepdims=True)
+        Z, T = Z - middle, T - mean
+        sizes, U = np.linalg.eigh(Z @ Z.transpose(0, 2, 1))
+        k = min(Y.shape[1], p)
+        sizes, U = sizes[:, None, -k:], U[:, :, -k:]
+        firm = sizes > rounding * sizes.max(2, keepdims=True)
+        inverse = np.divide(1, sizes, out=np.zeros_like(sizes), where=firm)
+        offsets = (Q[part, :, None] - middle.transpose(0, 2, 1)).astype(np.float64)
+        along = (Z @ offsets).transpose(0, 2, 1) @ U * inverse
+        Y[part] = (mean + along @ (U.transpose(0, 2, 1) @ T))[:, 0]
     return Y
 
 

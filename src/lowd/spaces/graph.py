@@ -549,9 +549,13 @@ def paths_through(
     """
     indptr, indices = first.indptr.astype(np.int64), first.indices.astype(np.int32)
     if marks is not None:
-        out = np.empty((len(first.counts), marks.shape[1]), marks.dtype)
+        out = np.full((len(first.counts), marks.shape[1]), np.inf, marks.dtype)
         lengths = first.distances.astype(out.dtype)
-        _native.min_plus(indptr, indices, lengths, marks, out, threads(), step("shortest paths"))
+        for j in range(first.counts.max(initial=0)):  # the j-th step of all that have so many
+            some = np.flatnonzero(first.counts > j)
+            at = indptr[some] + j
+            through = lengths[at, None] + marks[indices[at]]
+            out[some] = np.minimum(out[some], through, out=through)
         return out
     assert edges is not None
     out = np.empty((len(first.counts), edges.shape[0]), edges.dtype)

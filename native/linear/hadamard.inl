@@ -1,4 +1,4 @@
-// Fast random projections: Walsh-Hadamard transforms and sparse matrices.
+// Walsh-Hadamard transforms.
 
 // Butterflies between 2^LOG vectors that lie `step` entries apart.
 template <int LOG, class T>
@@ -74,56 +74,16 @@ void hadamard_row(const T* x, const T* signs, int64_t cols, T* row, int64_t size
         pass<1>(row, size, step);
 }
 template <class T>
-void hadamard(const T* x, int64_t stride, int rows, int64_t cols, const T* signs,
-              const int64_t* picks, int64_t k, int64_t padded, T scale, T* scratch, T* out,
-              int64_t out_stride) {
-    for (int i = 0; i < rows; i++) {
-        hadamard_row(x + i * stride, signs, cols, scratch, padded);
-        T* const to = out + i * out_stride;
-        for (int64_t j = 0; j < k; j++) to[j] = scale * scratch[picks[j]];
-    }
-}
-
-// A cache line of rows transposed: feature k of all rows is one line, so a nonzero of C is one
-// multiply-add for all.
-template <class T>
-void sparse_project(const T* x, int64_t stride, int rows, int64_t cols, const int64_t* indptr,
-                    const int32_t* indices, const T* values, int64_t k, T* scratch, T* out,
-                    int64_t out_stride) {
-    constexpr int N = LINE<T> / W<T>;
-    Vec<T> v[W<T>];
-    for (int64_t j = 0; j < cols; j += W<T>)
-        for (int r = 0; r < LINE<T>; r += W<T>) {
-#pragma GCC unroll 16
-            for (int i = 0; i < W<T>; i++)
-                v[i] = r + i < rows ? load_part(x + (r + i) * stride + j, cols - j) : Vec<T>{};
-            transpose<T>(v);
-#pragma GCC unroll 16
-            for (int i = 0; i < W<T>; i++) store(scratch + (j + i) * LINE<T> + r, v[i]);
-        }
-    for (int64_t c = 0; c < k; c += W<T>) {
-        Vec<T> sum[N][W<T>] = {};
-        const int count = int(least<int64_t>(W<T>, k - c));
-        for (int u = 0; u < count; u++) {
-            Vec<T> total[N] = {};
-            for (int64_t e = indptr[c + u]; e < indptr[c + u + 1]; e++)
-#pragma GCC unroll 4
-                for (int n = 0; n < N; n++)
-                    total[n] +=
-                        load(scratch + int64_t(indices[e]) * LINE<T> + n * W<T>) * values[e];
-            for (int n = 0; n < N; n++) sum[n][u] = total[n];
-        }
-        for (int n = 0; n < N; n++) {
-            transpose<T>(sum[n]);
-            for (int i = 0; i < W<T> && n * W<T> + i < rows; i++)
-                store_part(out + (n * W<T> + i) * out_stride + c, sum[n][i], count);
-        }
+void hadamard(const HadamardRows<T>& given, T* scratch) {
+    const HadamardRows<T> s = given;
+    for (int i = 0; i < s.rows; i++) {
+        hadamard_row(s.x + i * s.stride, s.signs, s.cols, scratch, s.padded);
+        T* const to = s.out + i * s.out_stride;
+        for (int64_t j = 0; j < s.k; j++) to[j] = s.scale * scratch[s.picks[j]];
     }
 }
 
 template <class T>
-constexpr void fill_sketch(SketchKernels<T>& table) {
+constexpr void fill_hadamard(HadamardKernels<T>& table) {
     table.hadamard = hadamard<T>;
-    table.sparse_project = sparse_project<T>;
-    table.sparse_rows = LINE<T>;
 }
