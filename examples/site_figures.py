@@ -29,9 +29,9 @@ def panels(count: int) -> Any:
 def start() -> Any:
     wine = load_wine()
     X, names = wine.data, wine.target_names[wine.target]
-    model = lowd.Pipeline(lowd.Isomap(2, n_neighbors=5), scale=True).fit(X)
+    model = lowd.Pipeline(lowd.TSNE(2), scale=True).fit(X)
     figure, (left, right) = panels(2)
-    plot.scatter(model, names, legend="cultivar", title="178 wines by Isomap", ax=left)
+    plot.scatter(model, names, legend="cultivar", title="178 wines by t-SNE", ax=left)
     plot.quality(model, model.evaluate(X), title="how far each point can be trusted", ax=right)
     return figure
 
