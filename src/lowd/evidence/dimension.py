@@ -21,6 +21,7 @@ from ..linalg import scree
 from ..linalg.principal import scatter as scatter_of
 from ..neighbor_graph import NeighborGraph
 from ..parameters import Reals, Seed
+from ..spaces import Rows
 from ..threads import single_threaded_blas
 from .diagnosis.columns import ColumnSummary, check_scale, summarize_columns
 from .diagnosis.diagnosis import N_SEARCHED_NEIGHBORS
@@ -28,11 +29,12 @@ from .diagnosis.raw_data import MIN_NEIGHBORHOOD_SAMPLES, RawData, Sample, read_
 from .diagnosis.rows import build_knn_graph, find_distinct_rows
 from .diagnosis.shape import (
     GEODESIC_SAMPLES,
-    MAX_DIMENSIONS,
     combine_estimates,
     compute_residual_variances,
     estimate_dimensions,
+    limit_estimates,
 )
+from .null_models import Structure, compare_with_nulls
 from .parallel_analysis import analyze_parallel, compute_eigenvalues
 from .tables import html_paragraphs
 from .types import Figure
@@ -152,6 +154,15 @@ class Draft:
     thresholds: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
+    def suggest(self, rule: str, count: int, largest: int) -> None:
+        """Add what a rule finds, unless it is the largest number that it can find."""
+        if count < largest:
+            self.suggestions[rule] = count
+        else:
+            self.notes.append(
+                f"{rule} would be {count}, the end of its range, which is not an estimate."
+            )
+
 
 def _apply_rules(
     data: RawData,
@@ -177,6 +188,8 @@ def _apply_rules(
         len(data),
         data.n_features,
         draft.notes,
+        # The rows of the sample are in an order by content.
+        compare_with_nulls(sample.X, np.arange(len(sample)), seed),
     )
 
 
@@ -231,17 +244,15 @@ def _apply_resampling_rules(
         )
     rows = _draw_rows(summary, seed, "shuffled", min(len(data), PARALLEL_SAMPLES))
     X = data.take(rows).take_dense(columns)
+    X = X[Rows(X).order()]  # which another unit does not change, as it changes hashes
     draft.suggestions["parallel"], observed, limit = analyze_parallel(X, n_permutations, seed)
     draft.curves.update(parallel_observed=observed, parallel=limit)
     if min(len(X), X.shape[1]) < N_FOLDS:
         return
     X = X[random.subset(seed, "held out", len(X), min(len(X), CROSS_VALIDATION_SAMPLES))]
-    count, draft.curves["cross_validation"] = cross_validate(X, seed)
-    draft.suggestions["cross_validation"] = count
-    if count == MAX_TRIED_COMPONENTS:
-        draft.notes.append(
-            f"Cross-validation tries {MAX_TRIED_COMPONENTS} components, and the last was best."
-        )
+    count, errors = cross_validate(X, seed)
+    draft.curves["cross_validation"] = errors
+    draft.suggest("cross_validation", count, len(errors) - 1)
 
 
 def _apply_neighbor_rules(draft: Draft, sample: Sample, k: int, seed: int) -> None:
@@ -253,19 +264,20 @@ def _apply_neighbor_rules(draft: Draft, sample: Sample, k: int, seed: int) -> No
     estimates, notes = estimate_dimensions(sample, near, seed)
     draft.notes.extend(notes)
     elbow = find_residual_elbow(sample, combine_estimates(estimates) or 2, seed)
+    estimates, beyond = limit_estimates(estimates, len(sample))
+    draft.notes.extend([beyond] if beyond else [])
     if elbow is not None:
-        draft.suggestions["isomap"], draft.curves["residual_variance"] = elbow
-        if draft.suggestions["isomap"] == MAX_DIMENSIONS:
-            draft.notes.append(
-                f"Isomap's residual variance still falls at {MAX_DIMENSIONS} dimensions."
-            )
+        count, draft.curves["residual_variance"] = elbow
+        draft.suggest("isomap", count, len(draft.curves["residual_variance"]))
     else:
         draft.notes.append(
             "The neighbor graph has several connected components: no geodesic distances."
         )
     small = subsample(sample, seed)
     near = small.find_neighbors(min(k, len(small) - 1))
-    draft.suggestions["eigengap"], draft.curves["laplacian_eigenvalues"] = find_eigengap(near, k)
+    count, values = find_eigengap(near, k)
+    draft.curves["laplacian_eigenvalues"] = values
+    draft.suggest("eigengap", count, len(values) - 1)
     draft.intervals.update(estimates)
     for name, value in estimates.items():
         draft.suggestions[name] = max(1, round(value.value))
@@ -459,7 +471,8 @@ class Dimensions:
         variance), "correlation_eigenvalues", "profile_likelihood", "cross_validation" (from 0
         components on), "residual_variance" (from 1 dimension on), "laplacian_eigenvalues"
     thresholds : "gavish_donoho" -> the variance above which a component is no noise
-    recommended : the rule to start with, and its number
+    structure : is there structure to see, and is it more than linear?
+    recommended : the rule to start with, and its number; None if there is no structure to see
     agreement : a sentence
     n_samples, n_features, notes
     """
@@ -471,23 +484,43 @@ class Dimensions:
     n_samples: int
     n_features: int
     notes: list[str] = field(default_factory=list)
+    structure: Structure | None = None
 
     @property
     def recommended(self) -> tuple[str, int] | None:
-        """The rule to start with, and its number: signal before manifold before variance.
+        """The rule to start with, and its number.
 
         Parallel analysis makes no assumption on the noise, and is right for wide data, where shares
-        of the variance count noise. If no component stands out, a manifold may still be there.
+        of the variance count noise. Three exceptions: a manifold on which Isomap and the intrinsic
+        dimensions agree, if it is folded (more than parallel analysis finds) or strongly curved
+        (less than half of that); weak components that strong ones hide from the permutations, which
+        Gavish and Donoho's threshold finds; and columns that are uncorrelated, such as principal
+        components, of which permutations show nothing.
         """
-        order = ("parallel", "isomap", "maximum_likelihood", "variance_90")
-        found = ((name, self.suggestions.get(name, 0)) for name in order)
-        return next(((name, count) for name, count in found if count > 0), None)
+        found = self.suggestions
+        if self.structure is not None and self.structure.kind == "noise":
+            return None
+        parallel, threshold = found.get("parallel", 0), found.get("gavish_donoho", 0)
+        intrinsic = [found[name] for name in MANIFOLD_RULES[1:] if name in found]
+        if "isomap" in found and intrinsic:
+            manifold = found["isomap"]
+            agree = abs(manifold - float(np.median(intrinsic))) <= 1
+            if agree and not manifold <= parallel <= 2 * manifold:
+                return "isomap", manifold
+        if parallel < threshold <= 1.5 * parallel:
+            return "gavish_donoho", threshold
+        order = ("parallel", "gavish_donoho", "broken_stick", "maximum_likelihood", "variance_90")
+        return next(((name, found[name]) for name in order if found.get(name, 0) > 0), None)
 
     def _explain_recommended(self) -> list[str]:
         if self.recommended is None:
-            return []
+            return [] if self.structure is None else [self.structure.claim]
         name, count = self.recommended
-        why = "noise is what remains" if name == "parallel" else "no component stands out of noise"
+        why = {
+            "parallel": "noise is what remains",
+            "gavish_donoho": "weaker components are noise, if that is the same in all columns",
+            "isomap": "the rules for a manifold agree on it",
+        }.get(name, "no component stands out of permuted columns")
         return [f"Take {count} ({name}) to begin with: {why}."]
 
     @property
@@ -526,6 +559,7 @@ class Dimensions:
             "n_features": self.n_features,
             "suggestions": dict(self.suggestions),
             "intervals": {name: list(found) for name, found in self.intervals.items()},
+            "structure": None if self.structure is None else self.structure.to_dict(),
             "agreement": self.agreement,
             "recommended": None
             if self.recommended is None

@@ -9,6 +9,7 @@ neighbors nearer together than they are under a null model:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -42,11 +43,12 @@ class Structure(NamedTuple):
 
     independent: NullTest
     linear: NullTest
+    components: bool = False  # are the columns principal components, so that none are related?
 
     @property
     def kind(self) -> str:
         """The simplest that the rows cannot be told from: "noise", "linear" or "structure"."""
-        if self.independent.holds():
+        if self.independent.holds() and not self.components:
             return "noise"
         return "linear" if self.linear.holds() else "structure"
 
@@ -70,7 +72,11 @@ class Structure(NamedTuple):
     def to_dict(self) -> dict[str, object]:
         """Plain values for JSON."""
         tests = {"independent": self.independent, "linear": self.linear}
-        return {"kind": self.kind} | {name: test._asdict() for name, test in tests.items()}
+        return {
+            "kind": self.kind,
+            "principal_components": self.components,
+            **{name: test._asdict() for name, test in tests.items()},
+        }
 
 
 def compare_with_nulls(
@@ -118,12 +124,33 @@ def compare_with_nulls(
         scale = np.linalg.svd(Z, compute_uv=False)
         scale = scale[: size - 1][scale[: size - 1] > 1e-9 * scale[0]]
         found = _mean_log_distance(Z, n_anchors)
-        tests = []
-        for draw in (shift_columns, rotate_rows):
+
+        def test(draw: Callable[[int], Reals]) -> NullTest:
             values = np.array([_mean_log_distance(draw(i), n_anchors) for i in range(n_draws)])
             p = (1 + int((values <= found).sum())) / (n_draws + 1)
-            tests.append(NullTest(float(np.exp(found - values.mean())), p))
-    return Structure(*tests)
+            return NullTest(float(np.exp(found - values.mean())), p)
+
+        return Structure(test(shift_columns), test(rotate_rows), are_components(X))
+
+
+def are_components(X: Reals, least: int = 3, most: int = 100, tolerance: float = 1e-3) -> bool:
+    """Are the columns principal components: uncorrelated, the largest variance first?
+
+    The tolerance is that of numbers in a text file; `most` columns decide.
+    """
+    n, d = X.shape
+    if d < least or n <= d:
+        return False
+    part = X[:, :most]
+    Z = np.asarray(part.toarray() if hasattr(part, "toarray") else part, np.float64)
+    Z = Z - Z.mean(0)
+    variance = (Z * Z).mean(0)
+    if not (variance > 0).all() or not (np.diff(variance) <= 0).all():
+        return False
+    Z /= np.sqrt(variance)
+    R = Z.T @ Z / n
+    np.fill_diagonal(R, 0)
+    return bool(np.abs(R).max() < tolerance)
 
 
 def _mean_log_distance(Z: Reals, anchors: int, k: int = 10, least: float = 1e-3) -> float:

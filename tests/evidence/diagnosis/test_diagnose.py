@@ -30,6 +30,58 @@ BAD = {
     "hubness": ("notice", np.random.default_rng(0).normal(size=(400, 60))),
     "shape": ("notice", roll(500)[0]),
 }
+SPHERE = np.random.default_rng(0).normal(size=(700, 3))
+SPHERE /= np.linalg.norm(SPHERE, axis=1)[:, None]
+
+
+def test_independent_columns_have_no_structure_and_not_ten_dimensions():
+    X = np.random.default_rng(0).normal(size=(600, 100))
+    found = lowd.diagnose(X)
+    assert "There is no structure to see" in found.about("structure")[0].sentence
+    assert found.worst == "warning"
+    assert found.steps == {}  # of noise all components are noise
+    assert found.intrinsic_dimension == {}
+    (dimension,) = found.about("intrinsic dimension")
+    assert "do not show more than about 18 dimensions" in dimension.sentence
+    assert json.loads(json.dumps(found.to_dict()))["structure"]["kind"] == "noise"
+
+
+@pytest.mark.parametrize("columns", [3, 20])
+def test_a_sphere_is_not_linear(columns):
+    turned = SPHERE @ np.linalg.qr(np.random.default_rng(1).normal(size=(columns, 3)))[0].T
+    found = lowd.diagnose(turned)
+    (finding,) = found.about("shape")
+    assert found.shape == "non-linear"
+    assert "of 2 dimensions, such as a circle or a sphere, which takes 3" in finding.sentence
+    assert "Keep 3 components" in finding.remedy
+    assert "more than linear relations" in found.about("structure")[0].sentence
+
+
+def test_rows_at_three_times_the_radius_among_many_columns_are_far():
+    X = np.random.default_rng(0).normal(size=(800, 50))
+    X *= 7 / np.linalg.norm(X, axis=1)[:, None]
+    assert not lowd.diagnose(X).about("outliers")[0].affected
+    X[:10] *= 3
+    assert set(lowd.diagnose(X).about("outliers")[0].affected) == set(range(10))
+
+
+def test_principal_components_are_not_reduced_again():
+    """Their permutations are like themselves, so that no component stands out."""
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(500, 5)) @ rng.normal(size=(5, 60)) + rng.normal(size=(500, 60))
+    found = lowd.diagnose(lowd.PCA().fit_transform(F))
+    assert "look like principal components" in found.about("components")[0].sentence
+    assert found.steps == {}
+    assert found.structure.kind == "linear"
+    assert lowd.diagnose(F).about("components") == []
+
+
+def test_counts_with_few_zeros_are_counts():
+    rng = np.random.default_rng(0)
+    rates = np.exp(rng.normal(size=(3, 60)))[rng.integers(0, 3, 600)]
+    X = rng.poisson(rates * rng.lognormal(0, 0.6, size=(600, 1)))
+    assert 0.3 < (X == 0).mean() < 0.5
+    assert {"normalize", "log1p"} <= set(lowd.diagnose(X).steps)
 
 
 @pytest.mark.parametrize("topic", BAD)
@@ -45,10 +97,12 @@ def test_what_is_wrong_is_found_and_what_is_not_is_fine(topic):
 
 
 def test_clean_data_are_fine():
-    assert clean().worst == "fine"
-    assert {finding.severity for finding in clean()} == {"fine"}
-    assert clean().shape == "linear"
-    assert clean().recommendations
+    found = lowd.diagnose(CLOUD @ np.triu(np.ones((4, 4))))  # columns that have to do with others
+    assert {finding.severity for finding in found} == {"fine"}
+    assert found.worst == "fine"
+    assert found.structure.kind == "linear"
+    assert found.shape == "linear"
+    assert found.recommendations
 
 
 def test_most_severe_first():

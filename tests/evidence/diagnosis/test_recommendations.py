@@ -46,7 +46,7 @@ def test_shapes():
     square = np.random.default_rng(0).random((500, 2)) @ [[1, 0, 0], [0, 0.6, 0.8]]
     assert lowd.diagnose(square).shape == "linear"
     t = np.linspace(0, 2 * np.pi, 300)
-    assert lowd.diagnose(np.column_stack([np.cos(t), np.sin(t)])).shape == "linear"
+    assert lowd.diagnose(np.column_stack([np.cos(t), np.sin(t)])).shape == "non-linear"
     ball = np.random.default_rng(0).normal(size=(400, 60))
     assert lowd.diagnose(ball).shape == "high-dimensional"
 

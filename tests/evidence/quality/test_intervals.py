@@ -146,8 +146,8 @@ def test_a_verdict_comes_first():
     text = lowd.evaluate(X, X * 3)
     assert text.verdict == (
         "Points that are near in the embedding are near in the data (trustworthiness 1.00, "
-        "recall 1.00), neighbors in the data are near in the embedding (continuity 1.00), and large distances "
-        "keep their order (triplet accuracy 1.00)."
+        "recall 1.00), neighbors in the data are near in the embedding (continuity 1.00), and "
+        "large distances keep their order (triplet accuracy 1.00)."
     )
     assert repr(text).index("Points that are near") < repr(text).index("neighbor_recall")
     assert text.to_dict()["verdict"] == text.verdict

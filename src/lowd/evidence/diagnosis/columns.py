@@ -14,6 +14,7 @@ from ... import progress, random
 from ...input.validation import SAFE_RANGE
 from ...parameters import Reals
 from ...spaces import hash_rows
+from ..null_models import are_components
 from .raw_data import MAX_SAFE_ENTRY, MIN_SAFE_ENTRY, RawData, Sample
 from .result import MAX_AFFECTED, Action, Finding, Severity, list_some, merge_actions
 
@@ -28,7 +29,7 @@ EQUAL_CORRELATION = 1 - 1e-10  # columns that may be equal but for rounding of t
 FEW_INCOMPLETE_SHARE = 0.1  # of the rows, which may then be dropped
 MANY_MISSING_SHARE = 0.5  # of a column, which is then better dropped than filled
 
-Content: TypeAlias = Literal["counts", "genotypes", "one quantity", "quantities"]
+Content: TypeAlias = Literal["counts", "genotypes", "components", "one quantity", "quantities"]
 
 
 class Meaning(NamedTuple):
@@ -461,8 +462,6 @@ MIN_GENOTYPE_SHARE = 0.95  # of the inspected columns
 MIN_SKEWNESS = 2.0  # that of an exponential distribution
 MIN_TAIL_RATIO = 10.0  # of the largest value to the median
 MIN_SKEWNESS_ROWS = 20  # fewer have a skewness by accident
-MIN_COMPONENTS = 3  # columns that may be principal components
-MAX_COMPONENT_CORRELATION = 1e-3  # of principal components: rounding of a text file
 
 
 def recognize_content(data: RawData, summary: ColumnSummary, sample: Sample | None) -> Meaning:
@@ -483,6 +482,9 @@ def recognize_content(data: RawData, summary: ColumnSummary, sample: Sample | No
         return Meaning("counts", reason)
     if data.is_sparse:
         return Meaning("one quantity", "sparse columns are weights of one kind")
+    if are_components(sample.X):
+        reason = "the columns are uncorrelated, those of large variance first"
+        return Meaning("components", reason)
     if data.names is not None and _are_numbers(data.names):
         reason = "the names of the columns are numbers, such as years or wavelengths"
         return Meaning("one quantity", reason)
@@ -492,13 +494,11 @@ def recognize_content(data: RawData, summary: ColumnSummary, sample: Sample | No
     low, high = float(summary.low.min()), float(summary.high.max())
     if d >= MIN_COUNT_COLUMNS and low >= 0 and (high in (1.0, 255.0)):
         return Meaning("one quantity", f"all entries are between 0 and {high:g}, as pixels are")
-    if _are_components(sample):
-        return Meaning("one quantity", "the columns are principal components")
     return Meaning("quantities")
 
 
 def check_content(meaning: Meaning) -> list[Finding]:
-    """Counts and genotypes need their own preparation."""
+    """Counts and genotypes need their own preparation, and principal components none."""
     if meaning.content == "counts":
         return [
             Finding(
@@ -524,6 +524,9 @@ def check_content(meaning: Meaning) -> list[Finding]:
                 action=Action({"scale": True}, "SNPs were divided by their standard deviations"),
             )
         ]
+    if meaning.content == "components":
+        sentence = f"The columns look like principal components: {meaning.reason}."
+        return [Finding("fine", "components", f"{sentence} They keep their scale.")]
     return []
 
 
@@ -690,20 +693,6 @@ def _describe_counts(
         f"integers >= 0, {100 * zeros:.0f} % of them 0, vary more than their means and grow with "
         "the total of the row"
     )
-
-
-def _are_components(sample: Sample) -> bool:
-    """Uncorrelated columns with falling variances around 0."""
-    if sample.X.shape[1] < MIN_COMPONENTS or len(sample) <= sample.X.shape[1]:
-        return False
-    Z = sample.take_dense()
-    Z = Z - Z.mean(0)
-    variance = (Z**2).mean(0)
-    if not (variance > 0).all() or not (np.diff(variance) <= 0).all():
-        return False
-    R = Z.T @ Z / len(Z) / np.sqrt(np.outer(variance, variance))
-    np.fill_diagonal(R, 0)
-    return bool(np.abs(R).max() < MAX_COMPONENT_CORRELATION)
 
 
 def _has_heavy_tail(x: Reals) -> bool:

@@ -19,7 +19,7 @@ from ...neighbor_graph import NeighborGraph
 from ...parameters import Seed
 from ...pipeline import STEP_PARAMETERS
 from ...threads import single_threaded_blas
-from ..null_models import compare_with_nulls
+from ..null_models import Structure, compare_with_nulls
 from ..types import MetricLike, MetricParams
 from .choice import choose
 from .columns import check_columns, summarize_columns
@@ -49,6 +49,7 @@ from .shape import (
     combine_estimates,
     compute_residual_variances,
     estimate_dimensions,
+    limit_estimates,
 )
 
 N_SEARCHED_NEIGHBORS = 40  # of each row, among which the number that connects the graph is sought
@@ -211,6 +212,7 @@ class Preparing(NamedTuple):
     sample: Sample | None  # after the steps before PCA
     is_subsample: bool
     hubness: Finding | None  # None where it was not looked for
+    structure: Structure | None  # of this sample
 
     @property
     def reduced(self) -> Sample | None:
@@ -240,17 +242,22 @@ def prepare(
     prepared = prepare_rows(data, rows.sample, rows.findings, decided)
     sample, hubness, findings = prepared.sample, None, rows.findings
     topics = {finding.topic for finding in findings if finding.severity != "fine"}
+    structure = None
+    if sample is not None and sample.is_euclidean:  # in an order by content
+        structure = compare_with_nulls(sample.X, np.arange(len(sample)), seed)
     wide = sample is not None and sample.is_euclidean and sample.X.shape[1] > MIN_WIDE_COLUMNS
+    # Of noise all components are noise, and of components a part has been chosen.
+    final = structure is not None and (structure.kind == "noise" or structure.components)
     if sample is not None and wide and len(sample) >= MIN_NEIGHBORHOOD_SAMPLES:
         near = sample.find_neighbors(min(max(k, N_SEARCHED_NEIGHBORS), len(sample) - 1))
         hubness = check_hubness(near, k, sample.rows, _describe_sample(rows))
-        if "pca" not in decided.steps:
+        if "pca" not in decided.steps and not final:
             noise = check_noise(sample, hubness, "genotypes" in topics, "counts" in topics, seed)
             hubness = hubness if noise is None else noise
         findings = [*findings, hubness]
     notes = [*rows.notes, *prepared.notes]
     steps = decided.merge(findings)
-    return Preparing(findings, steps, notes, sample, rows.is_subsample, hubness)
+    return Preparing(findings, steps, notes, sample, rows.is_subsample, hubness, structure)
 
 
 def _describe_sample(rows: RowChecks) -> str:
@@ -273,24 +280,21 @@ def _diagnose(
     graph = _check_neighbors(prepared, sample, k, seed)
     costs = estimate_costs(data)
     findings = [*prepared.findings, *graph.findings, check_costs(costs)]
-    structure = None
-    if prepared.sample is not None and prepared.sample.is_euclidean:
-        order = np.arange(len(prepared.sample))  # which is one by content
-        structure = compare_with_nulls(prepared.sample.X, order, seed)
+    findings += _report_structure(prepared.structure)
     if mixed is not None:  # numbers and text, which a distance of whole rows compares
         complete = np.arange(len(mixed))
         everyone = mixed.take(sample_rows(mixed, complete, compute_row_keys(mixed), None, seed))
         recommendations = choose(mixed, everyone, estimate_costs(mixed), {}, None, seed=seed)
     else:
         steps = prepared.steps if data.metric == "euclidean" else {}
-        recommendations = choose(data, sample, costs, steps, structure, seed=seed)
+        recommendations = choose(data, sample, costs, steps, prepared.structure, seed=seed)
     residuals = graph.residuals
     progress.report("diagnosis", N_STAGES, N_STAGES)
     return Diagnosis(
         findings=sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)),
         recommendations=recommendations,
         steps=prepared.steps,
-        structure=structure,
+        structure=prepared.structure,
         costs=costs,
         intrinsic_dimension=graph.dimensions,
         shape=graph.shape,
@@ -384,14 +388,15 @@ def _check_graph(
     where: str,
     seed: int,
 ) -> GraphChecks:
-    dimensions, notes = estimate_dimensions(sample, near, seed)
-    dimension = combine_estimates(dimensions)
+    estimates, notes = estimate_dimensions(sample, near, seed)
+    dimension = combine_estimates(estimates)
+    dimensions, beyond = limit_estimates(estimates, len(sample))
     progress.report("diagnosis", 2, N_STAGES)
     connectivity, n_components = check_connectivity(near, k, where)
     found = [
         connectivity,
         check_outliers(near, k, sample.rows, where, dimension),
-        *_report_dimension(dimensions),
+        *_report_dimension(dimensions, beyond),
     ]
     # A sample is sparser than the data, and its graph has short circuits that theirs has not.
     shortcuts = None if is_subsample else check_short_circuits(near, k, sample, dimension)
@@ -407,11 +412,27 @@ def _check_graph(
     return checks._replace(findings=[*found, finding], shape=shape, residuals=residuals)
 
 
-def _report_dimension(found: dict[str, Dimension]) -> list[Finding]:
+def _report_structure(found: Structure | None) -> list[Finding]:
+    """Is there structure to see, and is it more than linear?"""
+    if found is None:
+        return []
+    if found.kind == "noise":
+        remedy = "A map of these rows shows chance; look for other columns, or for more rows."
+        return [Finding("warning", "structure", found.claim, remedy)]
+    ratio, p = found.linear
+    more = (
+        "There is more than linear relations: neighbors are nearer together than in normal rows of "
+        f"the same covariance ({ratio:.2f} times the distance, p = {p:.2f})."
+    )
+    return [Finding("fine", "structure", found.claim or more)]
+
+
+def _report_dimension(found: dict[str, Dimension], beyond: str) -> list[Finding]:
     """The estimates of the intrinsic dimension in a sentence."""
     middle = combine_estimates(found)
     if middle is None:
-        return []
+        remedy = "As with noise, and with few rows; lowd.dimension has rules for components."
+        return [Finding("notice", "intrinsic dimension", beyond, remedy)] if beyond else []
     estimates = ", ".join(
         f"{DIMENSION_NAMES[name]} {value:.1f} ({low:.1f} to {high:.1f})"
         for name, (value, low, high) in found.items()

@@ -20,6 +20,7 @@ from .rows import build_knn_graph, count_components, label_components
 
 Shape: TypeAlias = Literal["linear", "non-linear", "non-orthogonal", "high-dimensional", "unknown"]
 MIN_ISOMAP_GAIN = 0.05  # residual variance that Isomap must save over PCA
+MAX_CLOSED_DIMENSION = 3  # up to which the intrinsic dimension is known well enough for that
 MAX_RESIDUAL_VARIANCE = 0.2  # up to which an embedding is said to preserve the distances
 
 
@@ -36,17 +37,19 @@ def check_shape(
 
 
 def classify(found: ResidualVariances, dimension: float) -> tuple[Shape, Finding]:
-    """Compare PCA and Isomap at the intrinsic dimension, and at one more: a circle needs two."""
+    """Compare PCA and Isomap at the intrinsic dimension, and at more: a sphere needs three."""
     p = int(np.clip(round(dimension), 1, len(found.linear)))
-    more = min(p + 1, len(found.linear))
     linear, geodesic = float(found.linear[p - 1]), float(found.geodesic[p - 1])
     numbers = (
         f"in {pluralize(p, 'dimension')} the residual variance of geodesic distances is "
         f"{linear:.0%} for PCA and {geodesic:.0%} for Isomap"
     )
-    least = min(linear, float(found.linear[more - 1]))
     looks_linear = Finding("fine", "shape", f"The structure looks linear: {numbers}.")
-    if least <= MAX_RESIDUAL_VARIANCE / 2:
+    if linear <= MAX_RESIDUAL_VARIANCE / 2:
+        return "linear", looks_linear
+    more = min(p + 1, len(found.linear))
+    least = float(found.linear[more - 1])
+    if p > MAX_CLOSED_DIMENSION and least <= MAX_RESIDUAL_VARIANCE / 2:  # p is only about right
         return "linear", looks_linear
     if not found.is_manifold:
         return "unknown", Finding(
@@ -61,7 +64,19 @@ def classify(found: ResidualVariances, dimension: float) -> tuple[Shape, Finding
             f"The rows lie on a curved manifold: {numbers}.",
             "PCA folds it; Isomap unrolls it where two axes can hold it.",
         )
-    if least <= MAX_RESIDUAL_VARIANCE:
+    if p <= MAX_CLOSED_DIMENSION and min(linear, geodesic) > MAX_RESIDUAL_VARIANCE:
+        both = np.minimum(found.linear, found.geodesic)[p : 2 * p + 1]
+        if len(both) and both.min() <= MAX_RESIDUAL_VARIANCE:
+            needed = p + 1 + int(np.argmax(both <= MAX_RESIDUAL_VARIANCE))
+            return "non-linear", Finding(
+                "notice",
+                "shape",
+                f"The rows lie on a closed or branched manifold of {pluralize(p, 'dimension')}, "
+                f"such as a circle or a sphere, which takes {needed}: {numbers}, and in {needed} "
+                f"it is {both[needed - p - 1]:.0%} for the better.",
+                f"Keep {needed} components; a map with fewer tears it or folds it.",
+            )
+    if min(linear, least) <= MAX_RESIDUAL_VARIANCE:
         return "linear", looks_linear
     return "high-dimensional", Finding(
         "notice",
@@ -199,6 +214,24 @@ def estimate_dimensions(
             found["local_pca"] = None
             notes.append(f"Local PCA finds variance in most of {n_axes} axes, and was left out.")
     return {name: value for name, value in found.items() if value is not None}, notes
+
+
+def limit_estimates(found: dict[str, Dimension], n: int) -> tuple[dict[str, Dimension], str]:
+    """The estimates that distances between n rows can show, and a sentence on the others.
+
+    Those up to 2 log2(n), by the bound of Eckmann and Ruelle (1992): of all n² / 2 pairs a share of
+    1 / 2ᵈ is at half of the largest distance.
+    """
+    limit = 2 * np.log2(n)
+    known = {name: value for name, value in found.items() if value.value <= limit}
+    beyond = {name: value for name, value in found.items() if name not in known}
+    if not beyond:
+        return known, ""
+    values = ", ".join(f"{name.replace('_', ' ')} {x.value:.0f}" for name, x in beyond.items())
+    return known, (
+        f"Distances between {n} rows do not show more than about {limit:.0f} dimensions, so what "
+        f"is above is not an estimate: {values}."
+    )
 
 
 def combine_estimates(found: dict[str, Dimension]) -> float | None:
