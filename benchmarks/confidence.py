@@ -37,7 +37,10 @@ METHODS = (
     *("LaplacianEigenmaps", "DiffusionMaps", "SNE", "TSNE", "UMAP", "MDS", "NonMetricMDS"),
     *("PCA", "ClassicalMDS", "KernelPCA", "GaussianRandomProjection"),
 )
-MORE = {"KernelPCA": {"kernel": "rbf", "gamma": "median"}}
+MORE = {
+    "KernelPCA": {"kernel": "rbf", "gamma": "median"},
+    "GaussianRandomProjection": {"random_state": 0},
+}
 FOLDER = Path(os.environ.get("LOWD_DATA") or data.SHARED)
 FILES = {
     "mnist": 800,
@@ -91,7 +94,7 @@ def from_file(name: str, rows: int, only: str = "") -> Any:
     """Random rows of a file in the folder of data sets; of very wide ones some columns."""
     with np.load(FOLDER / f"{name}.npz", allow_pickle=False) as arrays:
         X = arrays["X" if "X" in arrays else arrays.files[0]]
-        y = arrays.get("y")
+        y = arrays["y"] if "y" in arrays and arrays["y"].ndim == 1 else None
         if only:
             own = arrays["superpop_names"][arrays["superpop"]] == only
             X, y = X[own], y[own]
@@ -166,6 +169,8 @@ def judge(method: str, X: Any, y: Any, seed: int = 0) -> dict[str, Any]:
         fitted, placed = model.transform(X[~out]), model.transform(new)
         own = whole.transform(X)
         add({"correct": confidence.placed_well(own[~out], own[out], fitted, placed)})
+        mean_kept, learned = getattr(model, "_mean_kept", 1.0), hasattr(model, "left_out_")
+        add({"mean_kept": np.full(len(new), mean_kept), "learned": np.full(len(new), learned)})
         model.calibrate_confidence(X[~out])
         add({"calibrated": rated(model, new), "shuffled_calibrated": rated(model, shuffled)})
     labels, counts = np.unique([] if y is None else y, return_counts=True)
@@ -216,11 +221,18 @@ def of_method(found: dict[str, Any], method: str) -> dict[str, dict[str, Any]]:
     return sets
 
 
+def features(one: dict[str, Any]) -> Any:
+    A = confidence.features(one["kept"], one["familiar"])
+    return np.column_stack([A, confidence.logit(one["mean_kept"])])
+
+
 def pooled(sets: dict[str, dict[str, Any]], without: str = "") -> Any:
     """One curve for all sets but those whose fits have learned one."""
-    held = [one for name, one in sets.items() if name != without]
-    signs = (np.concatenate([one[key] for one in held]) for key in ("kept", "familiar", "correct"))
-    return confidence.learn_curve(*signs, (1.0, 0.01, 1.0))
+    held = [one for name, one in sets.items() if name != without and not one["learned"].any()]
+    A, correct = np.vstack([features(one) for one in held]), [one["correct"] for one in held]
+    has_neighbors = float(np.ptp(A[:, 1]) > 0)
+    general = (1.0, 0.01 * has_neighbors, 1.0, 0.01 * has_neighbors)
+    return confidence.learn_curve(A, np.concatenate(correct), general)
 
 
 def unseen(one: dict[str, Any], rate: Callable[[str], Any]) -> float:
@@ -246,7 +258,10 @@ def compare(*paths: str) -> None:
         for name, one in sets.items():
             curve, right = pooled(sets, name), one["correct"]
             real, calibrated = one["rated"], one["calibrated"]
-            others = confidence.by_curve(one["kept"], one["familiar"], curve)
+            others = 1 / (1 + np.exp(-features(one) @ curve))
+            others = np.minimum(others, confidence.bound(one["familiar"]))
+            if one["learned"].any():
+                others = real
             told = name not in SHUFFLED_ALIKE
             rows.append(
                 (

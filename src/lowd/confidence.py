@@ -33,15 +33,15 @@ Curve = tuple[float, float, float]
 
 
 def reach(nearest: Reals, full: float = 0.9) -> Reals:
-    """The distance up to which confidence is full, and the step in which it then halves.
+    """The median distance of training points to their nearest others, and a step beyond it.
 
-    `nearest` holds each training point's distance to its nearest other; duplicates do not count.
-    The full distance is their 90 % quantile, and the step its difference from their median (at
-    least 5 % of it, as evenly spaced points would otherwise make confidence a step function).
+    The step is the difference from the 90 % quantile, where confidence begins to halve (at least
+    5 % of it, as evenly spaced points would otherwise make confidence a step function). Duplicates
+    do not count.
     """
     apart = nearest[np.isfinite(nearest) & (nearest > 0)]
     inside, median = np.quantile(apart, [full, 0.5]) if len(apart) else (0.0, 0.0)
-    return np.array([inside, max(inside - median, 0.05 * inside, np.finfo(float).tiny)])
+    return np.array([median, max(inside - median, 0.05 * inside, np.finfo(float).tiny)])
 
 
 def scope(embedded: Space, count: int) -> Reals:
@@ -57,8 +57,8 @@ def scope(embedded: Space, count: int) -> Reals:
 
 def familiarity(distance: Reals, reach: Reals) -> Reals:
     """How near the nearest training point is: 0 as the median of theirs, -1 as nine in ten."""
-    inside, step = reach
-    return np.asarray((inside - np.where(np.isnan(distance), np.inf, distance)) / step - 1)
+    median, step = reach
+    return np.asarray((median - np.where(np.isnan(distance), np.inf, distance)) / step)
 
 
 def bound(familiar: Reals) -> Reals:
@@ -183,12 +183,25 @@ def kept_share(near: Neighbors, Y: Reals, embedded: Reals, scope: Reals) -> Real
 
 def by_curve(kept: Reals, familiar: Reals, curve: Curve) -> Reals:
     """Confidence from the kept share and the familiarity."""
-    return np.minimum(_expit(_features(kept, familiar) @ curve), bound(familiar))
+    return np.minimum(_expit(features(kept, familiar) @ curve), bound(familiar))
 
 
-def _features(kept: Reals, familiar: Reals) -> Reals:
-    logit = np.log((kept + 0.01) / (1.01 - kept))
-    return np.column_stack([np.ones(len(kept)), logit, np.clip(familiar, -3, 1)])
+def features(kept: Reals, familiar: Reals) -> Reals:
+    """What a curve is a linear function of."""
+    return np.column_stack([np.ones(len(kept)), logit(kept), np.clip(familiar, -3, 1)])
+
+
+def logit(share: Any) -> Any:
+    """The logarithm of the odds of a share, of which 0 and 1 are not known for sure."""
+    return np.log((share + 0.01) / (1.01 - share))
+
+
+def mean_kept(near: Neighbors, Y: Reals, scope: Reals) -> float:
+    """The mean kept share of the 15 nearest of all training points."""
+    near, total = near.first(15), 0.0
+    for some in chunks(len(Y), 15 * 2**4):
+        total += float(kept_share(near.take(some), Y[some], Y, scope).sum())
+    return total / len(Y)
 
 
 # -- calibration: rows that one more fit has left out ---------------------------------------------
@@ -209,7 +222,7 @@ class LeftOutRows(Held):
     ) -> LeftOutRows:
         rows = cls()
         rows.kept, rows.familiar, rows.correct, rows.general = kept, familiar, correct, general
-        rows.curve = learn_curve(kept, familiar, correct, general)
+        rows.curve = learn_curve(features(kept, familiar), correct, general)
         return rows
 
     def promise(self, folds: int = 5) -> Reals:
@@ -217,20 +230,20 @@ class LeftOutRows(Held):
         fold = np.arange(len(self.kept)) % folds
         promised = np.empty(len(self.kept))
         for own in (fold == number for number in range(folds)):
-            kept, familiar, correct = self.kept[~own], self.familiar[~own], self.correct[~own]
-            curve = learn_curve(kept, familiar, correct, self.general)
+            A = features(self.kept[~own], self.familiar[~own])
+            curve = learn_curve(A, self.correct[~own], self.general)
             promised[own] = by_curve(self.kept[own], self.familiar[own], curve)
         return promised
 
 
-def learn_curve(kept: Reals, familiar: Reals, correct: NDArray[np.bool_], general: Curve) -> Curve:
+def learn_curve(A: Reals, correct: NDArray[np.bool_], general: tuple[float, ...]) -> Any:
     """Logistic regression, whose slopes are no less than a fourth of the general ones.
 
     So it sets the level, and few rows, or rows that are all correct, do not lose the order. A
     penalty on the squared distance from the general curve keeps it finite; it weighs as much as
     some four rows.
     """
-    A, toward = _features(kept, familiar), np.array(general)
+    toward = np.array(general)
     a, free = toward.copy(), toward > 0
     free[0] = True
     for _ in range(3):  # slopes that are too small are fixed, and the others are found again
@@ -247,7 +260,7 @@ def learn_curve(kept: Reals, familiar: Reals, correct: NDArray[np.bool_], genera
         if not low.any():
             break
         a[low], free = toward[low] / 4, free & ~low
-    return float(a[0]), float(a[1]), float(a[2])
+    return tuple(float(number) for number in a)
 
 
 def placed_well(

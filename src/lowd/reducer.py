@@ -117,12 +117,14 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     _embedded: Rows = state("n_points n_components")  # and in the embedding
     _reach: Reals = state("2")  # see `confidence`
     _scope: Reals = state("n_points")
+    _mean_kept: float = state()
     _leading: LeadingShare | None = state()
 
     #: How likely a new point is placed well: intercept of a logistic curve, and its slopes by the
-    #: share of its neighborhood that the embedding keeps and by its familiarity, measured on many
-    #: data sets. A map without neighbors has no such share.
-    confidence_curve: ClassVar[tuple[float, float, float]] = (4.0, 0.0, 0.5)
+    #: share of its neighborhood that the embedding keeps, by its familiarity, and by the mean of
+    #: that share over the training points; measured on many data sets. A map without neighbors has
+    #: no such shares.
+    confidence_curve: ClassVar[tuple[float, float, float, float]] = (4.0, 0.0, 0.5, 0.0)
     #: The kinds of data that a method takes besides rows in memory, of "sparse", "blocks",
     #: "neighbors", "targets" and "missing" (distances that are NaN).
     takes: ClassVar[frozenset[str]] = frozenset()
@@ -173,16 +175,18 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
         return {}
 
-    def _remember(self, space: Space, Y: Reals, nearest: Reals, close: int) -> None:
+    def _remember(self, space: Space, Y: Reals, near: Neighbors | Reals, close: int) -> None:
         """Keep what places new points, and what their confidence needs.
 
-        These are the distinct training points, in the data and in the embedding; `nearest` holds
-        the distance of each one to its nearest other, and so many as `close` are near it in the
-        embedding.
+        These are the distinct training points, in the data and in the embedding; `near` holds their
+        neighbors, or the distance of each one to its nearest other, and so many as `close` are near
+        it in the embedding.
         """
         self._space, self._embedded = space.kept(), Rows(Y)
-        self._reach = confidence.reach(nearest)
+        self._reach = confidence.reach(near.nearest if isinstance(near, Neighbors) else near)
         self._scope = confidence.scope(self._embedded, close)
+        if isinstance(near, Neighbors) and near.counts.all():
+            self._mean_kept = confidence.mean_kept(near, self._embedded.X, self._scope)
 
     # -- what everyone calls -------------------------------------------------------------------
 
@@ -518,10 +522,16 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def _rate(self, Q: Any, Y: Reals, used: Any) -> Reals:
         """Confidence of rows at Y, by the curve of the method or of the data."""
-        curve = self.left_out_.curve if hasattr(self, "left_out_") else self.confidence_curve
+        curve = self.left_out_.curve if hasattr(self, "left_out_") else self._general_curve()
         rated = confidence.by_curve(*self._signs(Q, Y, used), curve)
         is_known = used.nearest == 0 if isinstance(used, Neighbors) else False
         return np.where(is_known, 1.0, rated)  # a row that coincides with a training point
+
+    def _general_curve(self) -> confidence.Curve:
+        """That of the method, at the mean share of neighbors that this embedding keeps."""
+        intercept, by_share, by_familiarity, by_mean = self.confidence_curve
+        kept = getattr(self, "_mean_kept", 1.0)
+        return intercept + by_mean * confidence.logit(kept), by_share, by_familiarity
 
     def _signs(self, Q: Any, Y: Reals, used: Any) -> tuple[Reals, Reals]:
         """The kept share of the neighborhood of each row, and how familiar the row is."""
@@ -553,7 +563,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         parts = np.array_split(order[: folds * count], folds)
         found = [self._leave_out(rows, y, own, np.sort(part)) for part in parts]
         kept, familiar, correct = map(np.concatenate, zip(*found, strict=True))
-        return LeftOutRows.of(kept, familiar, correct, self.confidence_curve)
+        return LeftOutRows.of(kept, familiar, correct, self._general_curve())
 
     def _leave_out(
         self, rows: Any, y: object, own: Reals, out: Indices

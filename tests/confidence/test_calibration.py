@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 import lowd
 from case_data import rows_like
 from cases import CASES, fit, same_bits, take
-from lowd.confidence import by_curve, learn_curve
+from lowd.confidence import by_curve, features, learn_curve
 from lowd.errors import DataError
 from lowd.evidence.quality.reliability import compute_reliability
 
@@ -160,7 +160,7 @@ def test_the_curve_of_shares_that_say_nothing(well):
     """They set the level, and keep a fourth of the general slopes."""
     kept, familiar = np.linspace(0, 1, 400), np.zeros(400)
     correct = np.arange(400) % 2 < 2 * well
-    curve = learn_curve(kept, familiar, correct, (2.0, 0.8, 0.4))
+    curve = learn_curve(features(kept, familiar), correct, (2.0, 0.8, 0.4))
     g = by_curve(kept, familiar, curve)
     assert abs(g.mean() - well) < 0.05
     assert curve[1] >= 0.2
@@ -174,7 +174,7 @@ def test_the_curve_is_that_of_the_data():
     familiar = rng.uniform(-1, 1, 20_000)
     curve = -0.5, 1.5, 0.8
     correct = rng.random(20_000) < by_curve(kept, familiar, curve)
-    found = learn_curve(kept, familiar, correct, (2.0, 0.5, 0.5))
+    found = learn_curve(features(kept, familiar), correct, (2.0, 0.5, 0.5))
     np.testing.assert_allclose(found, curve, atol=0.1)
 
 

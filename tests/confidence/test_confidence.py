@@ -91,7 +91,7 @@ def _familiarity(X, Q, metric="euclidean"):
     D = cdist(X, X, metric)
     np.fill_diagonal(D, np.inf)
     middle, inside = np.quantile(D.min(1), [0.5, 0.9])
-    return (inside - cdist(Q, X, metric).min(1)) / max(inside - middle, inside / 20) - 1
+    return (middle - cdist(Q, X, metric).min(1)) / max(inside - middle, inside / 20)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_the_probability_of_being_mapped_correctly(model, metric):
         kept[i] = weights[apart[i, listed] <= model._scope[nearest] * (1 + 1e-6)].sum()
     assert 0 <= kept.min() < kept.max() <= 1 + 1e-9
     familiar = _familiarity(X, Q, metric)
-    intercept, slope, other_slope = model.confidence_curve
+    intercept, slope, other_slope = model._general_curve()
     logit = intercept + slope * np.log((kept + 0.01) / (1.01 - kept))
     g = 1 / (1 + np.exp(-logit - other_slope * np.clip(familiar, -3, 1)))
     close(_confidence(model, Q), np.minimum(g, 2 ** np.minimum(familiar + 1, 0)), factor=1e3)

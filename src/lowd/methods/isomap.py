@@ -175,7 +175,7 @@ class Isomap(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors"})
-    confidence_curve = (2.1, 0.5, 0.25)
+    confidence_curve = (2.1, 0.5, 0.25, 0.0)
     no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
 
     eigenvectors_: Reals = state("n_samples n_components")
@@ -246,7 +246,7 @@ class Isomap(Reducer):
         self.participation_ = warn_of_localized_axes(embedding, parameter)
         # What places new points, besides shortest paths, and what leads back.
         neighbors = int(np.median(graph.near.counts)) if graph.space.n > 1 else 1
-        self._remember(graph.known_by_rows(), Y, graph.near.nearest, 4 * max(neighbors, 15))
+        self._remember(graph.known_by_rows(), Y, graph.near, 4 * max(neighbors, 15))
         if self.map == "regression":
             dtype = np.float32 if self._float32 else np.float64
             found = kernel_regression(graph.space, Y, seed, dtype)

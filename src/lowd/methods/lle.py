@@ -145,7 +145,7 @@ class LocallyLinear(Reducer):
         # What places new points.
         self._describe(graph, fitted)
         typical = int(np.median(graph.near.counts)) if graph.space.n > 1 else 1
-        self._remember(graph.known_by_rows(fitted, n), Y, graph.near.nearest, 4 * max(typical, 15))
+        self._remember(graph.known_by_rows(fitted, n), Y, graph.near, 4 * max(typical, 15))
         if self.n_landmarks is not None:
             embedding = self._transform(X)[0]
         else:
@@ -353,7 +353,7 @@ class LocallyLinearEmbedding(LocallyLinear):
     n_neighbors: Count = 5
 
     aligns_tangent_spaces = False
-    confidence_curve = (1.5, 0.4, 0.25)
+    confidence_curve = (1.5, 0.4, 0.25, 0.0)
 
     weights_: Graph = state("n_fitted n_fitted")
 
@@ -458,7 +458,7 @@ class ModifiedLLE(LocallyLinear):
     """
 
     aligns_tangent_spaces = False
-    confidence_curve = (1.7, 0.55, 0.25)
+    confidence_curve = (1.7, 0.55, 0.25, 0.0)
 
     def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
         own_last = patches(near, own_first=False)
@@ -560,7 +560,7 @@ class HessianLLE(LocallyLinear):
     True
     """
 
-    confidence_curve = (1.5, 0.6, 0.25)
+    confidence_curve = (1.5, 0.6, 0.25, 0.0)
 
     def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
         # In a patch of all points, smaller than a quadric has coefficients, nothing but the
@@ -668,7 +668,7 @@ class LTSA(LocallyLinear):
     True
     """
 
-    confidence_curve = (1.6, 0.5, 0.25)
+    confidence_curve = (1.6, 0.5, 0.25, 0.0)
 
     def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
         k = self.n_components

@@ -160,7 +160,7 @@ class MDS(Reducer):
 
     takes = frozenset({"sparse", "blocks", "missing"})
     no_inverse = "distances alone do not determine rows."
-    confidence_curve = (3.7, 0.6, 0.25)
+    confidence_curve = (3.7, 0.6, 0.25, 0.0)
     #: Beyond so many rows a step over all pairs takes seconds, and their distances gigabytes.
     landmarks_above: ClassVar[int] = 20_000
     automatic_landmarks: ClassVar[int] = 2000
@@ -212,8 +212,8 @@ class MDS(Reducer):
         # 4. What places new points.
         self._sammon = isinstance(weights, str)
         self._means, self._axes = gower_axes(Y[first])
-        nearest = nearest_columns(far_if_missing(D), min(1, len(D) - 1), np.arange(len(D)))
-        self._remember(points.take(first), Y[first], nearest.distances, 60)
+        near = nearest_columns(far_if_missing(D), min(15, len(D) - 1), np.arange(len(D)))
+        self._remember(points.take(first), Y[first], near, 60)
         self.route_ = "all pairs" if m is None else "landmarks"
         if m is None:
             return Y[np.argsort(rows)]
@@ -450,7 +450,7 @@ class NonMetricMDS(MDS):
 
     ties: Literal["primary", "secondary"] = "primary"
 
-    confidence_curve = (4.3, 0.6, 0.25)
+    confidence_curve = (4.3, 0.6, 0.25, 0.0)
     is_ordinal = True
 
     isotonic_x_: Reals = state("n_corners")

@@ -187,7 +187,7 @@ class LaplacianEigenmaps(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors"})
-    confidence_curve = (2.9, 0.6, 0.25)
+    confidence_curve = (2.9, 0.6, 0.25, 0.0)
 
     eigenvalues_: Reals = state("n_eigenvalues")
     fiedler_value_: float = state()
@@ -490,7 +490,7 @@ class DiffusionMaps(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors"})
-    confidence_curve = (3.2, 0.5, 0.25)
+    confidence_curve = (3.2, 0.5, 0.25, 0.0)
 
     psi_: Reals = state("n_fitted n_components")
     eigenvalues_: Reals = state("n_eigenvalues")
@@ -814,7 +814,7 @@ def _remember_graph(
         return
     k = model._k or 10
     known = graph.graph.known_by_rows(rows, n if rows is None else model.n_samples_)
-    model._remember(known, Y, graph.graph.near.nearest, 4 * max(k, 15))
+    model._remember(known, Y, graph.graph.near, 4 * max(k, 15))
 
 
 def _connecting_parameter(model: Any) -> str:

@@ -171,7 +171,7 @@ class TSNE(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors"})
-    confidence_curve = (1.4, 1.6, 0.25)
+    confidence_curve = (1.4, 1.6, 0.25, 0.0)
 
     kl_divergence_: float = state()
     force_error_: float = state()
@@ -245,7 +245,7 @@ class TSNE(Reducer):
         start = check_coordinates(self.init, n, k) if isinstance(self.init, np.ndarray) else None
         # 1. Probabilities of the neighbors of each distinct point.
         given = self.affinity == "precomputed"
-        space, P, rows, betas, nearest, first_row, point_of_row = (
+        space, P, rows, betas, near, first_row, point_of_row = (
             self._weigh_given(X, start) if given else self._weigh_neighbors(X, start)
         )
         self.n_distinct_, self.betas_ = space.n, betas[point_of_row]
@@ -253,7 +253,7 @@ class TSNE(Reducer):
         if P is None:
             warn("all rows are equal, so the embedding is 0.", RankWarning)
             self._attraction, self._mesh = 1.0, None
-            self._remember(space, np.zeros((1, k)), nearest, 2 * count)
+            self._remember(space, np.zeros((1, k)), near, 2 * count)
             return np.zeros((n, k))
         self._affinity = P if rows is None else rows
         # 2. Gradient descent of the KL divergence.
@@ -273,7 +273,7 @@ class TSNE(Reducer):
         self._attraction = float(self.exaggeration) if self._similarity == "student" else 1.0
         meshed = space.n > 1500 and is_interpolated(Y, self._similarity)
         self._mesh = Mesh.of(descent, Y) if meshed else None
-        self._remember(space, Y, nearest, 2 * count)
+        self._remember(space, Y, near, 2 * count)
         return Y[point_of_row]
 
     def _check_parameters(self, n: int) -> None:
@@ -338,7 +338,7 @@ class TSNE(Reducer):
         point_of_row = np.empty(len(order), np.int64)
         point_of_row[order] = found.point_of_row
         first_row, known = order[found.first_row], found.known_by_rows(order)
-        return Probabilities(known, P, rows, betas, near.nearest, first_row, point_of_row)
+        return Probabilities(known, P, rows, betas, near, first_row, point_of_row)
 
     def _weigh(self, near: Neighbors) -> tuple[Reals, Reals]:
         """p(j|i) of listed neighbors, the mean over all perplexities; and β of each of these."""
@@ -590,7 +590,7 @@ class SNE(TSNE):
     early_exaggeration: Positive = 4.0
     symmetric: bool = False
 
-    confidence_curve = (2.2, 1.1, 0.25)
+    confidence_curve = (2.2, 1.1, 0.25, 0.0)
 
     @property
     def _similarity(self) -> Similarity:
@@ -607,7 +607,7 @@ class Probabilities(NamedTuple):
     P: Graph | None  # joint probabilities; None of a single point
     rows: Graph | None  # conditional ones, where their divergence is minimized
     betas: Reals
-    nearest: Reals  # the distance of each point to its nearest other
+    near: Neighbors | Reals  # neighbors, or the distance of each point to its nearest other
     first_row: Indices
     point_of_row: Indices
 

@@ -210,7 +210,7 @@ class UMAP(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors", "targets"})
-    confidence_curve = (1.4, 1.35, 0.25)
+    confidence_curve = (1.4, 1.35, 0.25, 0.0)
     no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
 
     a_: float = state()
@@ -467,7 +467,7 @@ class UMAP(Reducer):
         # standard error of 2 %.
         summed = self._mesh is None and n > 2000
         self._sample = random.subset(self.seed_, "repulsion", n, 2000) if summed else None
-        self._remember(space, self._unit * Y, near.nearest, 4 * (self.n_neighbors - 1))
+        self._remember(space, self._unit * Y, near, 4 * (self.n_neighbors - 1))
 
     def _keep_rows(self, X: Any, first_row: Indices, seed: int) -> None:
         """Keep dense rows as they came, if the space has others; and say how well it returns."""
