@@ -329,6 +329,21 @@ def test_what_map_takes_every_command_takes(lowd_command):
     assert ours["trustworthiness"] < 0.999
 
 
+def test_text_alone_is_taken_by_every_command(lowd_command):
+    rng = np.random.default_rng(0)
+    colors = np.array(["red", "green", "blue", "gray"])
+    table = {f"answer{j}": colors[rng.integers(0, 4, 70)] for j in range(5)}
+    write("answers.csv", table)
+    assert lowd_command("map", "answers.csv", "-o", "map.csv").code == 0
+    for command in (
+        ["evaluate", "answers.csv", "map.csv"],
+        ["compare", "answers.csv", "--methods", "isomap,classical-mds"],
+        ["dimension", "answers.csv"],
+    ):
+        ended = lowd_command(*command)
+        assert ended.code == 0, ended.err
+
+
 def test_it_says_what_was_chosen_and_by_how_much(lowd_command):
     write("penguins.csv", penguins())
     ended = lowd_command("map", "penguins.csv", "-o", "map.csv")

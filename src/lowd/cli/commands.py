@@ -24,6 +24,7 @@ from .reading import (
     get_read_options,
     match_rows,
     read,
+    set_metric,
 )
 from .registry import Result
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ..evidence.dimension import Dimensions
     from ..reducer import Reducer
 
+MAX_SCALED_AXES = 50  # by classical scaling, of distances whose dimension is asked for
 LOW_CONFIDENCE = 0.05  # One in twenty rows with this confidence is mapped correctly.
 
 
@@ -133,7 +135,15 @@ def dimension(arguments: Arguments, console: Console, outputs: Outputs) -> Resul
     """`lowd dimension data`."""
     from ..evidence.dimension import dimension
 
-    X = prepare_file(arguments, console).compute_rows("pca", "correct_shrinkage")
+    prepared = prepare_file(arguments, console)
+    X, metric = prepared.compute_rows("pca", "correct_shrinkage"), choose_metric(prepared.table)
+    if metric != "euclidean":
+        from ..methods.classical_mds import ClassicalMDS
+
+        n_axes = min(len(prepared.table) - 1, MAX_SCALED_AXES)
+        scaling = set_metric(ClassicalMDS(n_axes), prepared.table)
+        X = np.asarray(scaling.fit_transform(X))
+        console.note(f"The dimension is that of {n_axes} axes by classical scaling of distances.")
     result = _plot_result(dimension(X, random_state=arguments["seed"]), outputs)
     return result._replace(text=console.word(result.text))
 

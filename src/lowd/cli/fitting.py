@@ -182,9 +182,11 @@ def _embed(
         )
     progress.report("write", 1, 1)
     name, (n, k), d = type(method).__name__, Y.shape, X.shape[1]
+    chosen = prepared.diagnosis.recommendations if reason and prepared.diagnosis else None
     document = {
         "method": name,
         "reason": reason,
+        "areas": {} if chosen is None else {one.method: one.area for one in chosen},
         "steps": steps,
         "parameters": {n: v for n, v in method.get_params(deep=False).items() if n != "verbose"},
         "n_samples": n,

@@ -157,7 +157,8 @@ def view_map(
 
 def embed_table(prepared: Prepared, arguments: Arguments) -> Session:
     """Fit methods to data, one panel each."""
-    words = (arguments["methods"] or "pca").split(",")  # more can be run in the page
+    first = "pca" if choose_metric(prepared.table) == "euclidean" else "classical-mds"
+    words = (arguments["methods"] or first).split(",")  # more can be run in the page
     names = [find_class_name(word.strip()) for word in words]
     models = [build_model(name, {"seed": arguments["seed"]}) for name in names]
     table, X, reading = prepared.table, prepared.X, prepared.reading
