@@ -32,6 +32,23 @@ def test_doubtful_points_are_dark_and_on_top():
     assert at(ax, pixels, (0, 0)).sum() < brightness[-1]  # the one bad of five duplicates is seen
 
 
+@pytest.mark.parametrize(("measure", "numbers"), [("trustworthiness", 1.0), ("stress", 0.0)])
+def test_points_that_are_all_good_do_not_have_the_color_of_the_worst(measure, numbers):
+    Y = ring(30)
+    better = {"trustworthiness": "higher", "stress": "lower"}[measure]
+    values = np.random.default_rng(0).normal(numbers, 1e-4, 30)
+    for pointwise in (values, np.full(30, numbers)):
+        found = SimpleNamespace(
+            pointwise={measure: pointwise},
+            measures={measure: SimpleNamespace(better=better)},
+            rows=np.arange(30),
+            n_samples=30,
+        )
+        ax = plot.quality(Y, found, measure)
+        pale = np.array([0xCF, 0xE3, 0xEE]) / 255
+        assert np.abs(ax.collections[-1].get_facecolors()[:, :3] - pale).max() < 0.05
+
+
 def test_quality_knows_directions_and_sampled_rows():
     made = SimpleNamespace(
         pointwise={"stress": np.array([0.0, 0.9])},
@@ -161,7 +178,7 @@ def test_scree_of_components_that_explain_little_shows_them():
 
 
 def test_dimension_shows_every_rule(cloud):
-    found = lowd.dimension(cloud)
+    found = lowd.dimension(cloud @ np.triu(np.ones((4, 4))))  # related columns: not noise
     rules, scree = plot.dimension(found)
     names = [text.get_text() for text in rules.get_yticklabels()]
     assert len(names) == len(set(names)) == len(found.suggestions)
@@ -175,8 +192,8 @@ def test_dimension_shows_every_rule(cloud):
         "rule for the number of components",
         "estimate of the dimension of a manifold",
     )
-    assert found.recommended == ("isomap", 2)
-    assert first == "to begin with: 2, by elbow of Isomap"
+    assert found.recommended == ("parallel", 1)
+    assert first == "to begin with: 1, by parallel analysis"
     assert len(scree.patches) == 4
     single = Figure().add_subplot()
     assert plot.dimension(found, ax=single) is single

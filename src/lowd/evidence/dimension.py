@@ -491,18 +491,20 @@ class Dimensions:
         """The rule to start with, and its number.
 
         Parallel analysis makes no assumption on the noise, and is right for wide data, where shares
-        of the variance count noise. Three exceptions: a manifold on which Isomap and the intrinsic
-        dimensions agree, if it is folded (more than parallel analysis finds) or strongly curved
-        (less than half of that); weak components that strong ones hide from the permutations, which
-        Gavish and Donoho's threshold finds; and columns that are uncorrelated, such as principal
-        components, of which permutations show nothing.
+        of the variance count noise. Three exceptions: where there is more than linear relations, a
+        manifold on which Isomap and the intrinsic dimensions agree, if it is folded (more than
+        parallel analysis finds) or strongly curved (less than half of that); weak components that
+        strong ones hide from the permutations, which Gavish and Donoho's threshold finds; and
+        columns that are uncorrelated, such as principal components, of which permutations show
+        nothing.
         """
         found = self.suggestions
-        if self.structure is not None and self.structure.kind == "noise":
+        kind = "structure" if self.structure is None else self.structure.kind
+        if kind == "noise":
             return None
         parallel, threshold = found.get("parallel", 0), found.get("gavish_donoho", 0)
         intrinsic = [found[name] for name in MANIFOLD_RULES[1:] if name in found]
-        if "isomap" in found and intrinsic:
+        if kind == "structure" and "isomap" in found and intrinsic:
             manifold = found["isomap"]
             agree = abs(manifold - float(np.median(intrinsic))) <= 1
             if agree and not manifold <= parallel <= 2 * manifold:

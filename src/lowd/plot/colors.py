@@ -54,11 +54,14 @@ class Values(NamedTuple):
     title: str | None
     cmap: str | Colormap = "viridis"
     clipped: float = 0.0  # share of the numbers beyond each end of the scale
+    least: float = 0.0  # range of the scale, which grows at its upper end, or at its lower if < 0
 
     def scale(self) -> ScalarMappable:
         """The color scale over the range of the numbers."""
         finite = self.numbers[np.isfinite(self.numbers)]
         low, high = np.quantile(finite, [self.clipped, 1 - self.clipped]) if len(finite) else (0, 1)
+        if high - low < abs(self.least):
+            low, high = (low, low + self.least) if self.least > 0 else (high + self.least, high)
         norm = load_matplotlib().colors.Normalize(low, high if high > low else low + 1)
         named = isinstance(self.cmap, str)
         return load_matplotlib().ScalarMappable(

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # Pale is good and dark is bad; the order by lightness serves any color vision.
 DOUBT_COLORS = ("#CFE3EE", "#F2C14E", "#D1495B", "#4A0D2B")
 UNKNOWN_COLOR = "#ECEEF0"  # paler than any quality
+MIN_QUALITY_RANGE = 0.05  # of the color scale: smaller differences are no doubt
 MEASURE_MEANINGS = {
     "trustworthiness": "neighbors shown here are false",
     "continuity": "true neighbors are far away",
@@ -78,7 +79,9 @@ def quality(
     ax = get_axes(ax)
     cmap = load_matplotlib().colors.LinearSegmentedColormap.from_list("doubt", DOUBT_COLORS)
     cmap = cmap.reversed() if low_is_bad else cmap
-    values = Values(numbers, measure.replace("_", " "), cmap, 0.01)
+    # Where all points are alike none has the color of the worst.
+    least = -MIN_QUALITY_RANGE if low_is_bad else MIN_QUALITY_RANGE
+    values = Values(numbers, measure.replace("_", " "), cmap, 0.01, least)
     area = choose_point_size(len(rows)) if size is None else size
     unknown = np.ones(len(P), bool)
     unknown[rows] = False

@@ -111,6 +111,8 @@ function drawNeighbors(view: PanelView, g: CanvasRenderingContext2D, p: Projecti
 /** Pixels of a cluster's name: 12 in a small panel, up to 20 in one that fills a projector. */
 const labelSize = (width: number): number => Math.min(20, Math.max(12, width / 75));
 
+const clamp = (x: number, low: number, high: number): number => Math.max(low, Math.min(high, x));
+
 function drawLabels(view: PanelView, g: CanvasRenderingContext2D, p: Projection, ink: Ink): void {
   const hidden = view.store.hidden.peek().get(view.store.labelBy.peek());
   const size = labelSize(g.canvas.width / view.ratio) * view.ratio;
@@ -126,6 +128,9 @@ function drawLabels(view: PanelView, g: CanvasRenderingContext2D, p: Projection,
     if (!(at.x > 0 && at.y > 0 && at.x < g.canvas.width && at.y < g.canvas.height)) continue;
     const text = shorten(anchor.text);
     const half = g.measureText(text).width / 2 + 3 * view.ratio;
+    // A name at the edge moves inside, so that none of it is cut.
+    at.x = clamp(at.x, half, g.canvas.width - half);
+    at.y = clamp(at.y, size * 0.7, g.canvas.height - size * 0.7);
     if (!takeBox(taken, { left: at.x - half, right: at.x + half, top: at.y - size * 0.7, bottom: at.y + size * 0.7 })) continue;
     g.lineWidth = 4 * view.ratio;
     g.lineJoin = "round";
@@ -151,7 +156,13 @@ function drawNames(view: PanelView, g: CanvasRenderingContext2D, p: Projection, 
   const gap = view.radius() + 3 * view.ratio;
   const { width, height } = g.canvas;
   const margin = 18 * view.ratio; // space for the names of the axes
-  taken.push({ left: 0, right: margin, top: 0, bottom: height }, { left: 0, right: width, top: height - margin, bottom: height });
+  const far = 1e4 * view.ratio; // nothing is written beyond the edges, where it would be cut
+  taken.push(
+    { left: -far, right: margin, top: -far, bottom: height + far },
+    { left: width, right: width + far, top: -far, bottom: height + far },
+    { left: -far, right: width + far, top: height - margin, bottom: height + far },
+    { left: -far, right: width + far, top: -far, bottom: 0 },
+  );
   const places = placeNames(points, names.map((name) => g.measureText(name).width), 1.2 * size, gap, taken);
   g.lineWidth = 3 * view.ratio;
   g.strokeStyle = ink.halo;
