@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import lowd.accelerate
-from lowd.accelerate import binding
+from lowd.accelerate import table
 
 outcomes = {"passed": 0, "failed": []}
 
@@ -22,7 +22,7 @@ def pytest_configure():
     # Also where scikit-learn is faster: its tests take small data.
     lowd.accelerate.install(always=True)
     # Some tests import from the modules that define the classes; there they find the proxies, too.
-    for (module, name), original in binding.list_replaced().items():
+    for (module, name), original in table.list_replaced().items():
         if not name.startswith("_") and "._" not in module:
             setattr(sys.modules[original.__module__], name, getattr(sys.modules[module], name))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import warnings
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.datasets import load_digits, make_swiss_roll
 from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import rbf_kernel
 
-from lowd.accelerate import binding
+from lowd.accelerate import table
 from lowd.accelerate.originals import SKLEARN_VERSION
 
 # scikit-learn 1.8 has ClassicalMDS, by which MDS may begin, and other names of MDS's parameters.
@@ -165,14 +166,14 @@ def _data(name):
 
 def _fit_original(cls, params, X):
     """A fit by scikit-learn alone, also of what a class calls."""
-    binding.unbind()
+    table.unbind()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = cls(**params)
             return model, model.fit_transform(X)
     finally:
-        binding.bind()
+        table.bind()
 
 
 def _name(case):
@@ -284,7 +285,7 @@ def test_spectral_embedding(params, accelerated):
     given = {"n_components": 3, "random_state": 0, **params}
     Y = manifold.spectral_embedding(DATA["graph"], **given)
     assert accelerated.profile().by_original == 0
-    binding.unbind()
+    table.unbind()
     expected = manifold.spectral_embedding(DATA["graph"], **given)
     np.testing.assert_allclose(Y, expected, atol=1e-8)
 
@@ -294,7 +295,7 @@ def test_trustworthiness(metric, accelerated):
     X = DATA["factors"]
     got = manifold.trustworthiness(X, X[:, :2], n_neighbors=7, metric=metric)
     assert accelerated.profile().by_original == 0
-    binding.unbind()
+    table.unbind()
     assert got == manifold.trustworthiness(X, X[:, :2], n_neighbors=7, metric=metric)
 
 
@@ -307,7 +308,7 @@ def test_neighbor_graphs(mode, include_self, accelerated):
     step = neighbors.KNeighborsTransformer(n_neighbors=6, mode=mode).fit(X)
     moved = step.transform(X[:20] + 0.1)
     assert accelerated.profile().by_original == 0
-    binding.unbind()
+    table.unbind()
     for ours, theirs in (
         (got, neighbors.kneighbors_graph(X, 6, **given)),
         (moved, type(step).original.transform(step, X[:20] + 0.1)),
@@ -322,7 +323,7 @@ def test_locally_linear_embedding(method, accelerated):
     given = {"n_neighbors": 12, "n_components": 2, "method": method, "eigen_solver": "dense"}
     Y, error = manifold.locally_linear_embedding(ROLL, **given)
     assert accelerated.profile().by_original == 0
-    binding.unbind()
+    table.unbind()
     expected, expected_error = manifold.locally_linear_embedding(ROLL, **given)
     np.testing.assert_allclose(np.abs((Y * expected).sum(0)), 1, atol=1e-8)  # of length 1 both
     assert error == pytest.approx(expected_error, rel=1e-4)
@@ -351,3 +352,79 @@ def test_smacof_returns_what_it_returns(how, accelerated):
     assert stress == pytest.approx(((pairwise_distances(Y) - D) ** 2).sum() / 2)
     relative = manifold.smacof(D, random_state=0, normalized_stress=True, **how)[1]
     assert relative == pytest.approx(np.sqrt(stress / ((pairwise_distances(Y) ** 2).sum() / 2)))
+
+
+DIGITS = load_digits(n_class=4).data  # whole numbers, of whose distances many are equal
+
+
+@pytest.mark.filterwarnings("ignore:.*connected components")
+@pytest.mark.parametrize(
+    ("cls", "params"),
+    [
+        (manifold.Isomap, {"n_neighbors": 10}),
+        (manifold.LocallyLinearEmbedding, {"n_neighbors": 12, "eigen_solver": "dense"}),
+    ],
+    ids=str,
+)
+def test_equal_distances_are_neighbors_as_in_scikit_learn(cls, params, accelerated):
+    plain, expected = _fit_original(cls, params, DIGITS)
+    model = getattr(manifold, cls.__name__)(**params)
+    Y = model.fit_transform(DIGITS)
+    scale, signs = np.abs(expected).max(), np.sign((Y * expected).sum(0))
+    np.testing.assert_allclose(Y * signs, expected, atol=1e-6 * scale)
+    if cls is manifold.Isomap:
+        new = DIGITS[:60] + 0.5
+        moved = model.transform(new)
+        assert accelerated.profile().by_original == 0
+        np.testing.assert_allclose(moved * signs, plain.transform(new), atol=1e-6 * scale)
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_allclose(again.transform(new), moved, atol=1e-6 * scale)
+
+
+def test_graphs_of_equal_distances_are_those_of_scikit_learn(accelerated):
+    step = neighbors.KNeighborsTransformer(n_neighbors=5).fit(DIGITS)
+    flat = np.round(DIGITS[:, [20, 30]])
+    found = (
+        neighbors.kneighbors_graph(DIGITS, 5),
+        step.transform(DIGITS[:50] + 0.5),
+        manifold.trustworthiness(DIGITS, flat),
+        manifold.trustworthiness(DIGITS + 0.1 * np.sin(DIGITS), flat),
+    )
+    assert accelerated.profile().by_lowd == 0
+    table.unbind()
+    expected = (
+        neighbors.kneighbors_graph(DIGITS, 5),
+        type(step).original.transform(step, DIGITS[:50] + 0.5),
+        manifold.trustworthiness(DIGITS, flat),
+        manifold.trustworthiness(DIGITS + 0.1 * np.sin(DIGITS), flat),
+    )
+    for ours, theirs in zip(found, expected, strict=True):
+        assert not abs(ours - theirs).sum()
+
+
+def _of_doubled_rows(random_state):
+    """A fit that lowd refuses, but only after it has drawn a start."""
+    X = np.vstack([DIGITS[:60], DIGITS[:5]])
+    given = {"metric_mds": False, "n_init": 1, "init": "random", "random_state": random_state}
+    return manifold.MDS(max_iter=30, **given).fit_transform(X)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(SKLEARN_VERSION < (1, 8), reason="metric_mds and init are new there")
+def test_the_original_draws_what_it_would_have_drawn(accelerated):
+    """After a refusal a generator is where it was before."""
+
+    def run():
+        generator = np.random.RandomState(0)
+        np.random.seed(3)  # noqa: NPY002 - which is what scripts do
+        one, other = _of_doubled_rows(generator), _of_doubled_rows(None)
+        return one, other, generator.random_sample(), np.random.random_sample()  # noqa: NPY002
+
+    table.unbind()
+    expected = run()
+    table.bind()
+    for ours, theirs in zip(run(), expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert [call.reason for call in accelerated.profile().calls] == [
+        "0 is a missing dissimilarity there"
+    ] * 2

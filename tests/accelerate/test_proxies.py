@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import Bunch
 
 import lowd.accelerate
-from lowd.accelerate import binding
+from lowd.accelerate import table
 from lowd.accelerate.proxy import ClassRule
 from lowd.accelerate.table import REPLACEMENTS
 
@@ -48,7 +48,7 @@ def _module(name):
 
 
 def test_every_name_is_replaced_and_put_back(accelerated):
-    replaced = binding.list_replaced()
+    replaced = table.list_replaced()
     for one in NAMES:
         original = replaced[one.module, one.name]
         proxy = getattr(_module(one.module), one.name)
@@ -63,7 +63,7 @@ def test_every_name_is_replaced_and_put_back(accelerated):
 @pytest.mark.usefixtures("accelerated")
 @pytest.mark.parametrize("one", CLASSES, ids=lambda one: one.name)
 def test_a_proxy_is_a_class_of_scikit_learn(one):
-    original = binding.list_replaced()[one.module, one.name]
+    original = table.list_replaced()[one.module, one.name]
     proxy = getattr(_module(one.module), one.name)
     assert issubclass(proxy, original)
     assert issubclass(original, proxy)
@@ -291,3 +291,18 @@ def test_the_profile_says_what_ran_where(accelerated, X):
     assert str(made.calls[0]).startswith("PCA.fit")
     assert set(made.to_dict()) == {"calls", "by_lowd", "by_original", "reasons"}
     assert all(call.seconds > 0 for call in made.calls)
+
+
+@pytest.mark.usefixtures("accelerated")
+def test_what_is_written_into_a_fitted_model_counts(X):
+    model = sklearn.decomposition.KernelPCA(2, kernel="rbf").fit(X)
+    before = model.transform(X)
+    model.eigenvectors_ = -model.eigenvectors_
+    np.testing.assert_allclose(model.transform(X), -before, atol=1e-12)
+    model = sklearn.manifold.Isomap(n_neighbors=9).fit(X)
+    before = model.transform(X)
+    model.kernel_pca_.eigenvectors_ *= 1
+    kernel_pca = copy.deepcopy(model.kernel_pca_)
+    kernel_pca.eigenvectors_ = -kernel_pca.eigenvectors_
+    model.kernel_pca_ = kernel_pca
+    np.testing.assert_allclose(model.transform(X), -before, atol=1e-9)

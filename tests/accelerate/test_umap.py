@@ -29,6 +29,11 @@ class UMAP(BaseEstimator):
             if name != "self":
                 setattr(self, name, given[name])
 
+    def _validate_parameters(self):
+        if self.n_jobs < -1 or self._initial_alpha < 0 or self._raw_data.ndim != 2:
+            raise ValueError("n_jobs must be a positive integer, or -1")
+        self.n_jobs = 1
+
     def fit(self, X, y=None, ensure_all_finite=True, **kwargs):
         self.graph_ = self.transform_mode, X.shape
         return self
@@ -95,8 +100,19 @@ pickle.dump(model, open({str(stored)!r}, "wb"))
 assert UMAP().fit_transform(X, [0] * 120) == "the original"
 assert UMAP(densmap=True).fit_transform(X) == "the original"
 assert UMAP(metric="haversine").fit_transform(X) == "the original"
+assert UMAP(n_jobs=-2).fit_transform(X) == "the original"
+assert model.n_jobs == -1 and UMAP(n_epochs=0).fit_transform(X) == "the original"
+model.embedding_ = model.embedding_ + 100
+assert model.transform(X) == "the original"
 reasons = [call.reason for call in lowd.accelerate.profile(reset=True).calls]
-assert reasons == ["fitted to targets", "densmap", "metric='haversine' is the original's"], reasons
+assert reasons == [
+    "fitted to targets",
+    "densmap",
+    "metric='haversine' is the original's",
+    "ValueError: n_jobs must be a positive integer, or -1",
+    "n_epochs=0: the start is that of the original",
+    "fitted by the original",
+], reasons
 lowd.accelerate.uninstall()
 assert umap.UMAP is original
 lowd.accelerate.install()
@@ -141,6 +157,12 @@ np.testing.assert_allclose(model.graph_.toarray(), plain.graph_.toarray(), atol=
 again = pickle.loads(pickle.dumps(model))
 assert type(again) is UMAP
 pickle.dump((model, X, Y), open({str(stored)!r}, "wb"))
+for wrong in (dict(n_jobs=-2), dict(target_n_neighbors=1), dict(dens_lambda=-1), dict(dens_frac=2)):
+    try:
+        UMAP(**wrong).fit(X)
+    except ValueError:
+        continue
+    raise AssertionError(wrong)
 """
     _run(script, "spectral")
     plain = f"""

@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .binding import bind, is_bound, unbind
-from .calls import RECORDER
+from .calls import RECORDER, Gain
 from .calls import Call as Call
 from .calls import Profile as Profile
-from .refusal import Gain
+from .table import bind, is_bound, unbind
 
 __all__ = ["Call", "Profile", "accelerated", "install", "profile", "uninstall"]
 

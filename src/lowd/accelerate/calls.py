@@ -1,4 +1,4 @@
-"""Records of the calls that lowd may replace: what ran where, and why."""
+"""Refusals, by which lowd leaves a call to the original, and records of what ran where."""
 
 from __future__ import annotations
 
@@ -7,11 +7,37 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
+
+class Refused(Exception):  # noqa: N818 - it is not a failure
+    """lowd leaves a call to the original; the message says why."""
+
+
+def require(condition: object, otherwise: str) -> None:
+    """Leave the call to the original unless the condition holds."""
+    if not condition:
+        raise Refused(otherwise)
+
+
+class Gain:
+    """Whether calls are left to the original where it is faster; `always` serves them too."""
+
+    always = False
+
+
+def require_gain(
+    condition: object, otherwise: str = "the original is faster on small data"
+) -> None:
+    """Leave the call to the original where measurements say that it is faster there.
+
+    The sizes are those of benchmarks on two cores; decision 038 has the table.
+    """
+    require(condition or Gain.always, otherwise)
+
+
+# -- records --------------------------------------------------------------------------------------
+
 ORIGINAL = "original"
 LOWD = "lowd"
-# A script may call in a loop: beyond this number the oldest records go, and the totals stay.
-MAX_RECORDS = 10_000
-_MAX_SHOWN_REASONS = 20
 
 
 @dataclass(frozen=True)
@@ -50,14 +76,9 @@ class Profile:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table as plain values, for JSON."""
-        return {
-            "calls": [vars(call) for call in self.calls],
-            "by_lowd": self.by_lowd,
-            "by_original": self.by_original,
-            "reasons": self.reasons,
-        }
+        return {**vars(self), "calls": [vars(call) for call in self.calls]}
 
-    def __str__(self) -> str:
+    def __str__(self, shown: int = 20) -> str:
         if not self.calls:
             return "no accelerated call so far"
         rows: dict[tuple[str, str], list[Call]] = {}
@@ -71,7 +92,7 @@ class Profile:
             f"{self.by_lowd} of {self.by_lowd + self.by_original} calls ran on lowd"
             + (", the others on the original because" if self.reasons else "")
         )
-        often = Counter(self.reasons).most_common(_MAX_SHOWN_REASONS)
+        often = Counter(self.reasons).most_common(shown)
         lines += [f"  {count:>4} x {reason}" for reason, count in often]
         return "\n".join(lines)
 
@@ -80,6 +101,9 @@ class Profile:
 
 class Recorder:
     """Collects calls from every thread."""
+
+    # A script may call in a loop: beyond this number the oldest records go, and the totals stay.
+    most = 10_000
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -99,8 +123,8 @@ class Recorder:
             if call.reason:
                 self._reasons[f"{call.name}: {call.reason}"] += 1
             self._calls.append(call)
-            if len(self._calls) > MAX_RECORDS:
-                del self._calls[: MAX_RECORDS // 2]
+            if len(self._calls) > self.most:
+                del self._calls[: self.most // 2]
 
     def profile(self) -> Profile:
         """The calls so far."""

@@ -1,24 +1,28 @@
-"""PCA, IncrementalPCA and TruncatedSVD by `lowd.PCA`."""
+"""PCA, IncrementalPCA and TruncatedSVD by `lowd.PCA`; random projections by its kernels."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
+from ..linalg.principal import project
 from ..methods.pca import PCA
+from ..methods.random_projection import project_sparsely
 from ..parameters import Reals
+from .calls import require, require_gain
 from .originals import (
     FLOATS,
     column_variances,
     copy_writable,
+    count_projected,
     count_seen,
     densify_small,
+    invert_components,
     validate,
 )
 from .proxy import MODEL_ATTRIBUTE, Learned
-from .refusal import require, require_gain
 
 # Numbers of entries from which lowd is faster.
 MIN_ENTRIES = 2**17
@@ -161,3 +165,59 @@ def _count_components(asked: Any, solver: str, shape: tuple[int, int]) -> Any:
     require(not is_share or solver in FULL_SOLVERS, "a share with this solver")
     require(is_share or 1 <= asked <= limit, "n_components outside 1 ... min(X.shape)")
     return asked if is_share else int(asked)
+
+
+# -- random projections: scikit-learn's draw, multiplied by lowd's kernels ------------------------
+
+
+# Entries from which lowd is faster, in general and for many columns (decision 038).
+MIN_PROJECTED_ENTRIES = 2**21
+MIN_WIDE_ENTRIES = 2**19
+MIN_WIDE_FEATURES = 500
+
+
+def learn_gaussian(model: Any, X: Any, embed: bool) -> Learned:
+    """`sklearn.random_projection.GaussianRandomProjection.fit_transform` of dense rows."""
+    require(embed, "a fit only draws, and the draw is the original's")
+    require(not issparse(X), "sparse input")
+    X = validate(model, X, dtype=FLOATS)
+    n, d = X.shape
+    _require_entries(n, d)
+    k = count_projected(model, n)
+    require(0 < k <= d, "n_components outside 1 ... n_features")
+    C = model._make_random_matrix(k, d).astype(X.dtype, copy=False)
+    # scikit-learn names the features after the parameter, "auto" or not.
+    learned = {"n_components_": k, "components_": C, "_n_features_out": model.n_components}
+    if model.compute_inverse_components:
+        learned["inverse_components_"] = invert_components(C)
+    return Learned(learned, _project(X, C))
+
+
+def transform_gaussian(model: Any, X: Any) -> Any:
+    """`sklearn.random_projection.GaussianRandomProjection.transform`, by the same product."""
+    require(not issparse(X), "sparse input")
+    require(hasattr(model, "components_"), "not fitted")
+    X = validate(model, X, dtype=FLOATS, reset=False)
+    _require_entries(*X.shape)
+    return _project(X, model.components_)
+
+
+def transform_sparsely(model: Any, X: Any) -> Any:
+    """`sklearn.random_projection.SparseRandomProjection.transform` of dense rows.
+
+    Sparse rows give a sparse result there, and dense matrices (density=1) are products of BLAS.
+    """
+    require(not issparse(X), "sparse input")
+    require(hasattr(model, "components_"), "not fitted")
+    require(issparse(model.components_), "a dense matrix")
+    X = validate(model, X, dtype=FLOATS, reset=False)
+    C = csr_array(model.components_).astype(X.dtype)
+    return project_sparsely(np.ascontiguousarray(X), C)
+
+
+def _require_entries(n: int, d: int) -> None:
+    require_gain(n * d >= (MIN_WIDE_ENTRIES if d >= MIN_WIDE_FEATURES else MIN_PROJECTED_ENTRIES))
+
+
+def _project(X: Any, C: Any) -> Any:
+    return project(X, None, C.T)

@@ -1,4 +1,4 @@
-"""The parts of scikit-learn that proxies need: validation, and the objects that it stores."""
+"""The parts of scikit-learn that proxies need: validation, its neighbors, what it stores."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_symmetric as check_symmetric
 from sklearn.utils.validation import validate_data
 
+from ..neighbor_graph import neighbors
 from ..parameters import Indices, Reals
-from .refusal import require
+from .calls import Refused, require
 
 FLOATS = [np.float64, np.float32]
 # Two numbers distinguish releases.
@@ -124,3 +125,52 @@ def build_kernel_pca(K: Reals, eigenvalues: Reals, eigenvectors: Reals, **parame
     fitted._centerer = build_centerer(means, means.mean(), len(K))
     fitted.gamma_, fitted.X_fit_, fitted.n_features_in_ = 1 / len(K), K, len(K)
     return fitted
+
+
+# -- metrics and neighbors ------------------------------------------------------------------------
+
+# Names of metrics that mean the same in both libraries. Others ("hamming", "jaccard", callables,
+# ...) treat some values differently or gain nothing.
+SAME_METRICS = {
+    **dict.fromkeys(("euclidean", "l2"), "euclidean"),
+    **dict.fromkeys(("manhattan", "cityblock", "l1"), "manhattan"),
+    **{name: name for name in ("chebyshev", "cosine", "precomputed")},
+}
+
+
+def translate_metric(metric: Any, p: float = 2, metric_params: Any = None) -> dict[str, Any]:
+    """lowd's parameters `metric` and `metric_params` for a scikit-learn metric."""
+    require(not metric_params, "metric_params")
+    if metric == "minkowski":
+        named = {1.0: "manhattan", 2.0: "euclidean"}.get(float(p))
+        return {"metric": named} if named else {"metric": "minkowski", "metric_params": {"p": p}}
+    if not isinstance(metric, str) or metric not in SAME_METRICS:
+        name = metric if isinstance(metric, str) else "callable"
+        raise Refused(f"metric={name!r} is the original's")
+    return {"metric": SAME_METRICS[metric]}
+
+
+def find_neighbors(
+    rows: Any, k: int, how: dict[str, Any], n_jobs: Any = None, original: Any = None
+) -> tuple[Indices, Reals]:
+    """The k nearest other rows of each, which are those that scikit-learn finds.
+
+    Where several rows are equally far as the last of them, scikit-learn takes those that its heap
+    happens to hold. Then the search is by `original()`, a fitted NearestNeighbors, or refused.
+    """
+    more = min(k + 1, rows.shape[0] - 1)
+    found = neighbors(rows, more, n_jobs=n_jobs, **how)
+    require(found.recall == 1, "approximate neighbors of many rows")
+    if more > k and has_ties(rows, found.distances[:, k - 1 :], how["metric"]):
+        require(original is not None, "several rows are equally far as the last neighbor")
+        distances, indices = original().kneighbors(n_neighbors=k)
+        return indices, distances
+    return found.indices[:, :k], found.distances[:, :k]
+
+
+def has_ties(rows: Any, last: Reals, metric: str) -> bool:
+    """Whether the last distance and the next are equal but for rounding, of x'y or of sums."""
+    size = {"euclidean": float(np.abs(rows.data if issparse(rows) else rows).max()), "cosine": 1.0}
+    near, far = np.square(last, dtype=np.float64).T
+    products = size.get(metric, 0.0) ** 2 * (rows.shape[1] if metric == "euclidean" else 1)
+    return bool((far - near <= 32 * np.finfo(np.float64).eps * (far + products)).any())

@@ -1,4 +1,4 @@
-"""Classes and functions that stand in for the originals."""
+"""Classes and functions that stand in for the originals: lowd first, else the original."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import inspect
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
+from time import perf_counter
 from typing import Any
 
-from ..errors import LowdWarning
-from .dispatch import dispatch
-from .originals import read_arguments
-from .refusal import require
+import numpy as np
+
+from ..errors import LowdError, LowdWarning, collect_warnings
+from .calls import LOWD, ORIGINAL, RECORDER, Call, Refused, require
+from .originals import read_arguments, return_arrays
 
 # Attributes of a proxy that the original lacks; a pickle leaves them out.
 LAZY = "_lowd_lazy"
@@ -88,6 +91,13 @@ class Proxy:
         del self.__dict__[LAZY][name]
         return value
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """What a user writes into a fitted model counts, and lowd's does not know of it."""
+        if name.endswith("_"):
+            self.__dict__.pop(MODEL_ATTRIBUTE, None)
+            self.__dict__.get(LAZY, {}).pop(name, None)
+        super().__setattr__(name, value)
+
     def __getstate__(self) -> Any:
         for name in list(self.__dict__.get(LAZY, {})):
             getattr(self, name, None)
@@ -145,9 +155,9 @@ def make_function(
             # The defaults are the original's, which releases change.
             return rule.serve(**read_arguments(original, *args, **kwargs))
 
-        X = args[0] if args else None
-        label = original.__name__.lstrip("_")
-        return dispatch(label, X, ours, lambda: original(*args, **kwargs), rule.harmless)
+        X, label = args[0] if args else None, original.__name__.lstrip("_")
+        given = kwargs.get("random_state")
+        return dispatch(label, X, ours, lambda: original(*args, **kwargs), rule.harmless, given)
 
     proxy.__module__ = module
     return proxy
@@ -175,7 +185,8 @@ def _serve_fit(
             self.__dict__.pop(MODEL_ATTRIBUTE, None)
             return method(self, X, y, **given)
 
-        result = dispatch(label, X, ours, theirs, rule.harmless)
+        drawn_from = getattr(self, "random_state", None)
+        result = dispatch(label, X, ours, theirs, rule.harmless, drawn_from)
         if not isinstance(result, Learned):
             return result
         for name in result.lazy:
@@ -208,3 +219,61 @@ def _serve_method(
 
 def _require_own_class(model: Any) -> None:
     require("original" in type(model).__dict__, "a subclass may override parts of the method")
+
+
+# -- lowd first, else the original ----------------------------------------------------------------
+
+# While an original runs, whatever it calls runs as the original too.
+_inside_original: ContextVar[bool] = ContextVar("inside_original", default=False)
+
+
+def dispatch(
+    name: str,
+    X: object,
+    ours: Callable[[], Any],
+    theirs: Callable[[], Any],
+    harmless: tuple[type[LowdWarning], ...] = (),
+    random_state: Any = None,
+) -> Any:
+    """Return the result of `ours`, or of `theirs` where lowd refuses, warns or fails.
+
+    A warning of lowd says that the data are special (disconnected, rank deficient, ...), where the
+    two libraries differ; only those named `harmless` are passed over. The original draws the same
+    numbers as if lowd had not tried.
+    """
+    if _inside_original.get():
+        return theirs()
+    shape = tuple(getattr(X, "shape", ()))
+    generators = _list_generators(random_state)
+    start = perf_counter()
+    try:
+        with collect_warnings() as collected, return_arrays():
+            result = ours()
+        for warning in collected:
+            require(isinstance(warning, harmless), f"{type(warning).__name__}: {warning}")
+    except Refused as refusal:
+        reason = str(refusal)
+    except Exception as error:  # whatever the error is, the original reports it in its own words
+        reason = f"{type(error).__name__}: {error}"
+        if not isinstance(error, LowdError | ValueError | TypeError):
+            reason = f"unexpected {reason}"
+    else:
+        RECORDER.record(Call(name, shape, LOWD, perf_counter() - start))
+        return result
+    for generator, state in generators:
+        generator.set_state(state)
+    start = perf_counter()
+    token = _inside_original.set(True)
+    try:
+        return theirs()
+    finally:
+        _inside_original.reset(token)
+        RECORDER.record(Call(name, shape, ORIGINAL, perf_counter() - start, reason))
+
+
+def _list_generators(random_state: Any) -> list[tuple[np.random.RandomState, Any]]:
+    """What random numbers may be drawn from, NumPy's global generator and a given one, as now."""
+    generators = [np.random.mtrand._rand]
+    if isinstance(random_state, np.random.RandomState):
+        generators.append(random_state)
+    return [(one, one.get_state()) for one in generators]
