@@ -342,6 +342,7 @@ class Preparation(Held):
         **steps: Any,
     ) -> Preparation:
         """Learn from training rows; columns are given by index."""
+        X = X if issparse(X) else np.ascontiguousarray(X)  # sums depend on the order in memory
         made = cls()
         made.steps, made.pca, made.slopes = learn_steps(X, **steps), None, None
         if pca is not None:
@@ -535,8 +536,15 @@ class StandardizeColumns(Step):
 
 def column_means(X: Any) -> Reals:
     """The mean of each column, of sparse rows too."""
-    sums = np.asarray(X.sum(0, dtype=np.float64), np.float64)
-    return np.asarray(sums.ravel() / X.shape[0])
+    sums = X.sum(0, dtype=np.float64) if issparse(X) else column_sums(X)
+    return np.asarray(np.asarray(sums, np.float64).ravel() / X.shape[0])
+
+
+def column_sums(X: Reals, few: int = 2**24) -> Reals:
+    """The sum of each column: of few entries in the order of their size, whatever that of rows."""
+    if X.size > few:
+        return np.asarray(X.sum(0, dtype=np.float64))
+    return np.asarray(np.sort(X, 0).sum(0, dtype=np.float64))
 
 
 def column_variances(X: Any, means: Reals) -> Reals:
@@ -548,8 +556,8 @@ def column_variances(X: Any, means: Reals) -> Reals:
         stored = np.bincount(X.indices, minlength=d)
         return np.asarray((held + (n - stored) * np.square(means)) / n)
     total = np.zeros(d)
-    for some in chunks(n, d):
-        total += np.square(X[some].astype(np.float64) - means).sum(0)
+    for some in chunks(n, d, 2**24):
+        total += column_sums(np.square(X[some].astype(np.float64) - means))
     return np.asarray(total / n)
 
 

@@ -365,3 +365,15 @@ def test_two_columns_are_the_map(lowd_command):
     ended = lowd_command("transform", "new.csv", "--model", "m.lowd", "-o", "new-map.csv")
     assert ended.code == 0, ended.err
     np.testing.assert_allclose([coordinates(row) for row in read_rows("new-map.csv")], Y[:4])
+
+
+def test_ties_are_broken_alike_when_a_map_is_evaluated(lowd_command):
+    """Sums of columns in another order of memory changed neighbors at equal distances."""
+    rng = np.random.default_rng(0)
+    table = {"rate": rng.integers(0, 9, 90), "wage": 37 * rng.integers(0, 7, 90)}
+    table |= {"gap": rng.integers(0, 5, 90) / 3, "one": ["same"] * 90, "key": [5] * 90}
+    write("ties.csv", table)
+    made = lowd_command("pca", "ties.csv", "--label", "one", "-o", "map.csv", "--json")
+    again = lowd_command("evaluate", "ties.csv", "map.csv", "--label", "one", "--json")
+    assert again.code == 0, again.err
+    assert quality(json.loads(again.out)) == quality(json.loads(made.out)["quality"])

@@ -95,7 +95,8 @@ def get_classes(table: Table) -> Column | None:
         return None
     # Up to 20 whole numbers are classes; a plot shows fewer as classes rather than values.
     is_value = is_continuous(np.asarray(table.labels), 20, table.label_name)
-    return None if is_value else table.labels
+    few = len(set(np.asarray(table.labels).tolist())) < 2  # one class tells nothing apart
+    return None if is_value or few else table.labels
 
 
 def match_rows(table: Table, embedding: Table) -> NDArray[np.intp] | slice:
@@ -122,7 +123,7 @@ def find_coordinates(table: Table, named: str | None = None) -> dict[str, list[i
     if named:
         wanted = match_columns(named, columns, str(table.source), "coordinates")
         return {"embedding": [columns.index(name) for name in wanted]}
-    stems = {name.lower() for name in METHODS} | {"dim", "component"}
+    stems = {name.lower() for name in METHODS} | {"columns", "dim", "component"}
     groups: dict[str, list[int]] = {}
     for number, name in enumerate(columns):
         stem = re.fullmatch(r"(.*?)[ _-]?\d+", name.lower())
