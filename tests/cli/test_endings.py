@@ -45,7 +45,7 @@ CASES = {
         "use --n-neighbors 89 or less",
     ),
     "no such file": (["pca", "nothing.csv"], ExitCode.DATA, "nothing.csv"),
-    "bad cell": (["pca", "bad.csv", "--missing", "error"], ExitCode.DATA, "bad.csv"),
+    "bad cell": (["pca", "bad.csv", "--missing", "error"], ExitCode.DATA, "bad.csv, line 3"),
     "no model": (["info", "data.csv"], ExitCode.DATA, "not a lowd model"),
     "no such model": (
         ["transform", "data.csv", "--model", "m.lowd"],

@@ -58,7 +58,6 @@ def test_errors_and_notes_name_flags(lowd_command):
     assert "--missing mean" in ended.err
     assert "missing='mean'" not in ended.err
     ended = lowd_command("isomap", "data.csv", "--n-neighbors", 90)
-    assert "--id" in ended.err
     assert "use --n-neighbors 89 or less" in ended.err
 
 

@@ -137,7 +137,7 @@ def _write_sheet(path, last=None, text="x", rows=3):
     book = openpyxl.Workbook()
     book.active.append(["a", "b"])
     for number in range(rows):
-        book.active.append([number, text])
+        book.active.append([-number, text])
     if last is not None:
         book.active[last] = 1
     book.save(path)
@@ -245,7 +245,7 @@ def test_ordinary_dictionaries_are_read(tmp_path, suffix):
 
     n = 100_000
     city = pyarrow.array(np.array(["Paris", "a rather long name of a city"] * (n // 2)))
-    table = pyarrow.table({"a": np.arange(float(n)), "city": city.dictionary_encode()})
+    table = pyarrow.table({"a": np.arange(float(n))[::-1], "city": city.dictionary_encode()})
     path = tmp_path / f"t.{suffix}"
     (parquet.write_table if suffix == "parquet" else feather.write_feather)(table, path)
     found = lowd.io.read(path, label="city")

@@ -89,7 +89,7 @@ def evaluate(arguments: Arguments, console: Console, _: Outputs) -> Result:
 
     prepared = prepare_file(arguments, console)
     table, X = prepared.table, prepared.compute_rows()
-    embedding = read({}, console, arguments["map"], text="beside", missing="keep")
+    embedding = read({}, console, arguments["map"], missing="keep")
     chosen = [number for group in find_coordinates(embedding).values() for number in group]
     Y = embedding.X[:, chosen] if chosen else embedding.X
     if len(Y) != X.shape[0]:

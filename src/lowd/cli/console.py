@@ -34,6 +34,7 @@ class Console:
         self.verbose = bool(arguments.get("verbose"))
         self.warnings: list[str] = []
         self.notes: list[str] = []
+        self.reading: dict[str, object] | None = None  # how the data were read
         self.columns: Sequence[str] = ()  # columns of the file that is read
 
     @property
@@ -45,6 +46,12 @@ class Console:
         """Print a message on standard error, unless --quiet."""
         if not self.quiet:
             print(message, file=sys.stderr)
+
+    def describe(self, *lines: str) -> None:
+        """Print how a file was read, and keep it for the JSON document."""
+        for line in map(self.word, lines):
+            self.notes.append(line)
+            self.print(line)
 
     def note(self, *messages: str) -> None:
         """Print notes now, and keep them for the JSON document."""
@@ -73,7 +80,8 @@ class Console:
         The text goes to standard error where the embedding is piped to standard output.
         """
         if self.json:
-            document |= {"warnings": self.warnings, "notes": self.notes}
+            first = {} if self.reading is None else {"reading": self.reading}
+            document = {**first, **document, "warnings": self.warnings, "notes": self.notes}
             json.dump(to_json(document), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
             sys.stdout.write("\n")
         elif text and not self.quiet:

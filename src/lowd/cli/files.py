@@ -36,7 +36,15 @@ def plan_outputs(arguments: Arguments, word: str, roles: tuple[str, ...]) -> Out
         raise ParameterError(
             "--json takes standard output; write the embedding to a file with -o FILE."
         )
+    inputs = [arguments.get(name) for name in ("data", "file", "map", "model") if name not in roles]
+    for role, path in paths.items():
+        if path and any(_is_same_file(path, given) for given in inputs if given):
+            raise ParameterError(f"{path} is what is read; name another file for the {role}.")
     return Outputs(paths, bool(arguments.get("force")))
+
+
+def _is_same_file(path: str, other: str) -> bool:
+    return Path(path).exists() and Path(other).exists() and os.path.samefile(path, other)
 
 
 class Outputs:

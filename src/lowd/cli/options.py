@@ -62,9 +62,28 @@ READING = (
         INPUT_PANEL,
     ),
     Option("id", "The column of identifiers.", INPUT_PANEL),
+    Option(
+        "keep",
+        "Columns that are features even if they look like codes, years or identifiers.",
+        INPUT_PANEL,
+        list[str],
+    ),
+    Option(
+        "kind",
+        "What columns are: 'grade=category', 'site=code', 'year=quantity', ...",
+        INPUT_PANEL,
+        list[str],
+        metavar="NAME=KIND",
+    ),
     Option("vector", "The column that holds a list of numbers in each row.", INPUT_PANEL),
     make_switch("encode", "One-hot encode text and categorical columns.", INPUT_PANEL),
-    make_switch("gower", "Keep text columns, and compare rows by Gower's distance.", INPUT_PANEL),
+    Option(
+        "gower",
+        "Use text as well, and compare rows by Gower's distance. Default: where there are more "
+        "columns of words than of numbers.",
+        INPUT_PANEL,
+        bool,
+    ),
     make_switch(
         "dates", "Use columns of dates, in days; without it they are not features.", INPUT_PANEL
     ),
@@ -77,8 +96,10 @@ READING = (
     Option("every", "Read only every N-th row.", INPUT_PANEL, int),
     Option("header", "The first line names the columns, or does not.", INPUT_PANEL, bool),
     Option("array", "The array of an .npz file that holds the rows.", INPUT_PANEL),
+    Option("skip", "Leave out so many lines above the table.", INPUT_PANEL, int),
     Option("delimiter", "What separates columns, where it is not recognized.", INPUT_PANEL),
-    Option("encoding", "The text encoding. Default: utf-8.", INPUT_PANEL),
+    Option("decimal", "The decimal mark, '.' or ',', where it is not recognized.", INPUT_PANEL),
+    Option("encoding", "The text encoding, where it is not recognized.", INPUT_PANEL),
     Option("size", "Resize images to this size, as 64x64.", INPUT_PANEL),
     Option(
         "format",
@@ -112,10 +133,6 @@ PREPARING = (
         INPUT_PANEL,
     ),
 )
-KEEP = Option(
-    "keep", "Columns that are features even if they look like codes.", INPUT_PANEL, list[str]
-)
-
 FORCE = make_switch("force", "Replace files that exist.", OUTPUT_PANEL)
 EMBEDDING_FILE = Option(
     "output",

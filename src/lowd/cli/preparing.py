@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import ColumnTypeError, UnsupportedError
+from ..errors import DataError, UnsupportedError
 from ..io.arrays import name_columns
 from ..io.features import MAX_EXTRA_COLUMNS
 from ..io.options import match_columns
@@ -85,6 +85,8 @@ def prepare_table(
     """The same for a file that was read."""
     from ..evidence.diagnosis import decide, diagnose
 
+    if diagnosing and not quiet and table.reading is not None and table.reading.trouble:
+        raise DataError(f"{table.source}: {table.reading.trouble}")
     width = len(table.columns)
     # Tables of more columns hardly hold an outcome; their columns are alike.
     is_named = table.columns != name_columns(width) and 1 < width <= 100
@@ -125,30 +127,22 @@ def prepare_table(
 
 
 def read_anything(arguments: Arguments, console: Console) -> tuple[Table, Data, Preparation]:
-    """Read without refusing anything: missing values stay, and text is set aside.
+    """Read without refusing missing values.
 
-    Files that hold only text are compared by Gower's distance, or one-hot encoded if they have so
+    Where words are compared by Gower's distance unasked, they are one-hot encoded if there are so
     many rows that distances of all pairs would take minutes.
     """
     more: Arguments = {}
     if arguments.get("missing") in (None, "mean"):  # which a pipeline fills, also in new rows
         more["missing"] = "keep"
-    if not arguments.get("encode") and not arguments.get("gower"):
-        more["text"] = "beside"
-    try:
+    table = read(arguments, console, **more)
+    if table.kind == "table" and not arguments.get("gower") and len(table) > MAX_COMPARED_ROWS:
+        console.note(
+            f"Text is one-hot encoded (encode=True), since Gower's distances between {len(table)} "
+            "rows take minutes (gower=True)."
+        )
+        arguments = {**arguments, "encode": True, "columns": list(table.columns)}
         table = read(arguments, console, **more)
-    except ColumnTypeError as error:
-        console.note(str(error))
-        arguments = {**arguments, "gower": True}
-        more.pop("text", None)
-        table = read(arguments, console, **more)
-        if len(table) > MAX_COMPARED_ROWS:
-            console.note(
-                f"Text is one-hot encoded (encode=True), since Gower's distances between "
-                f"{len(table)} rows take minutes (gower=True)."
-            )
-            arguments = {**arguments, "gower": None, "encode": True}
-            table = read(arguments, console, **more)
     return table, *prepare(table, get_read_options(arguments) | more)
 
 

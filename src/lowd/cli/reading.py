@@ -13,15 +13,19 @@ from ..errors import DataError, ParameterError, UnsupportedError
 from ..io.options import match_columns
 from ..io.table import Column, Table
 from ..methods import METHODS
-from .console import Console
+from .console import Console, format_table
+from .files import Outputs
 from .options import Arguments
+from .registry import Result
 
 if TYPE_CHECKING:
     from ..reducer import Reducer
 
+MAX_SHOWN_COLUMNS = 60  # of a table in a terminal
+
 
 def read(arguments: Arguments, console: Console, path: str | None = None, **more: Any) -> Table:
-    """Read a file (see `lowd.io.read`) and print its notes."""
+    """Read a file (see `lowd.io.read`), and say first how it was read."""
     from .. import io
 
     is_data = path is None
@@ -29,21 +33,43 @@ def read(arguments: Arguments, console: Console, path: str | None = None, **more
     progress.report(f"read {path}", 0, 1)
     table = io.read(path, **(get_read_options(arguments) | more))
     progress.report(f"read {path}", 1, 1)
-    console.note(*table.notes)
+    console.describe(*table.describe())
     if is_data:
         console.columns = table.columns
+        console.reading = None if table.reading is None else table.reading.to_dict()
     return table
+
+
+def show(arguments: Arguments, console: Console, _: Outputs) -> Result:
+    """`lowd read FILE`: each column with its kind, its role, why, and the flag that changes it."""
+    table = read(arguments, console, missing=arguments.get("missing") or "keep")
+    if table.reading is None:
+        return Result({"source": table.source, "kind": table.kind, "n_samples": len(table)}, "")
+    columns = table.reading.columns[:MAX_SHOWN_COLUMNS]
+    rows = [
+        (c.name, ", ".join(c.examples), c.kind, c.role, c.why, console.word(c.flag))
+        for c in columns
+    ]
+    text = format_table(("column", "holds", "kind", "role", "why", "to change it"), rows)
+    if more := len(table.reading.columns) - len(columns):
+        text += f"\nand {more:,} more columns (--json lists them)"
+    if table.reading.trouble:
+        text += f"\nNo map: {console.word(table.reading.trouble)}"
+    return Result({"source": table.source, "n_samples": len(table)}, text)
 
 
 def get_read_options(arguments: Arguments) -> Arguments:
     """The typed keywords of `lowd.io.read`."""
     unchanged = (
-        *("columns", "drop", "label", "id", "vector", "format"),
-        *("missing", "every", "delimiter", "encoding", "header", "distances", "array"),
+        *("columns", "drop", "label", "id", "keep", "vector", "format", "skip", "decimal"),
+        *("missing", "every", "delimiter", "encoding", "header", "distances", "array", "gower"),
     )
     options = {name: arguments.get(name) for name in unchanged}
-    switches = ("encode", "gower", "dates")
+    switches = ("encode", "dates")
     options |= {name: arguments.get(name) or None for name in switches}
+    if kinds := arguments.get("kind"):
+        pairs = [pair.rpartition("=") for given in kinds for pair in given.split(",")]
+        options["kind"] = {name: kind for name, _, kind in pairs}
     if (size := arguments.get("size")) is not None:
         try:
             width, height = (int(part) for part in size.lower().split("x"))

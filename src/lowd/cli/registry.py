@@ -15,7 +15,6 @@ from .options import (
     EMBEDDING_FILE,
     FORCE,
     INPUT_PANEL,
-    KEEP,
     METHOD,
     METHOD_PANEL,
     N_NEIGHBORS,
@@ -69,8 +68,13 @@ COMMANDS = {
     "map": Command(
         "Diagnose the data, prepare them, choose a method and its parameters, and embed them.",
         "fitting:choose",
-        (DATA, METHOD, *WRITING, VIEW, *READING, *BLOCKS, SAMPLE, KEEP, *PREPARING, *COMPUTING),
+        (DATA, METHOD, *WRITING, VIEW, *READING, *BLOCKS, SAMPLE, *PREPARING, *COMPUTING),
         _WRITTEN_BY_FIT,
+    ),
+    "read": Command(
+        "Show how a file is read: each column, what it is taken for, why, and how to change it.",
+        "reading:show",
+        (DATA, *READING),
     ),
     "transform": Command(
         "Embed new points with a saved model.",
@@ -97,7 +101,7 @@ COMMANDS = {
     "diagnose": Command(
         "Look at data before fitting: scales, duplicates, outliers, dimension, cost of methods.",
         "fitting:diagnose",
-        (DATA, *READING, KEEP, *PREPARING, SEED),
+        (DATA, *READING, *PREPARING, SEED),
     ),
     "evaluate": Command(
         "Measure the quality of an embedding of the data.",
@@ -110,7 +114,6 @@ COMMANDS = {
                 metavar="EMBEDDING",
             ),
             *READING,
-            KEEP,
             *PREPARING,
             Option("metric", "The metric in the data. Default: euclidean.", METHOD_PANEL),
             N_NEIGHBORS,
@@ -128,7 +131,6 @@ COMMANDS = {
             N_NEIGHBORS,
             SEED,
             *READING,
-            KEEP,
             *PREPARING,
             PLOT,
             FORCE,
@@ -138,7 +140,7 @@ COMMANDS = {
     "dimension": Command(
         "Estimate how many dimensions the data have, by several rules.",
         "commands:dimension",
-        (DATA, *READING, KEEP, *PREPARING, SEED, PLOT, FORCE),
+        (DATA, *READING, *PREPARING, SEED, PLOT, FORCE),
         ("plot",),
     ),
     "view": Command(
@@ -168,7 +170,6 @@ COMMANDS = {
             FORCE,
             *SERVING,
             *READING,
-            KEEP,
             *PREPARING,
             SEED,
         ),
@@ -202,5 +203,5 @@ def get_command(word: str) -> Command:
         return COMMANDS[word]
     name = METHOD_COMMANDS[word]
     reading = (*READING, *BLOCKS, SAMPLE)
-    options = (DATA, *WRITING, VIEW, *reading, KEEP, *PREPARING, *make_flags(name), *COMPUTING)
+    options = (DATA, *WRITING, VIEW, *reading, *PREPARING, *make_flags(name), *COMPUTING)
     return Command(get_summary(name), "fitting:fit", options, _WRITTEN_BY_FIT)

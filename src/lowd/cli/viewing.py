@@ -20,7 +20,7 @@ from ..pipeline import Pipeline
 from .console import Console
 from .files import Outputs
 from .flags import build_model
-from .options import KEEP, PREPARING, Arguments
+from .options import PREPARING, Arguments
 from .preparing import Prepared, prepare_file, prepare_table, read_anything
 from .reading import (
     choose_metric,
@@ -89,7 +89,10 @@ def serve(session: Session, arguments: Arguments, result: Result | None = None) 
 
 def view_table(arguments: Arguments, console: Console) -> Session:
     """Show a file of coordinates, with or without the data, or data that are embedded first."""
-    given = read_anything({**arguments, "data": arguments["file"]}, console)
+    # Coordinates are features whatever they look like; other columns to keep are those of the data.
+    keep = None if arguments["data"] else arguments["keep"]
+    keep = arguments["coordinates"] or keep
+    given = read_anything({**arguments, "data": arguments["file"], "keep": keep}, console)
     table = given[0]
     found: dict[str, list[int]] = {}
     if not arguments["methods"]:
@@ -123,7 +126,8 @@ def view_map(
         session = Session(replace(shown, X=np.empty((len(table), 0))), title=title)
         rows: NDArray[np.intp] | slice = slice(None)
     else:
-        flags = {option.name: arguments.get(option.name) for option in (*PREPARING, KEEP)}
+        flags = {option.name: arguments.get(option.name) for option in PREPARING}
+        flags["keep"] = arguments["keep"]
         prepared = prepare_file({**flags, "data": arguments["data"]}, console)
         data = prepared.table
         if len(data) != len(table):

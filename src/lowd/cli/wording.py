@@ -46,6 +46,8 @@ class Wording:
     'standardize them: lowd pca --scale; see lowd dimension'
     >>> word("1. Pipeline(TSNE(n_components=2), scale=True, pca=30)")
     '1. --n-components 2 --standardize --pca 30'
+    >>> word("say what it is (kind={'grade': 'code'})")
+    'say what it is (--kind grade=code)'
     >>> word("column 1 dominates", columns=["age", "income"])
     "column 'income' dominates"
     """
@@ -136,6 +138,9 @@ class Wording:
         if isinstance(value, ast.List | ast.Tuple):
             joint = "," if isinstance(value, ast.List) else "x"
             python = joint.join(map(_type, value.elts))
+        elif isinstance(value, ast.Dict) and name == "kind":
+            pairs = zip(map(_type, filter(None, value.keys)), map(_type, value.values), strict=True)
+            python = ",".join(f"{key}={kind}".replace("Ellipsis", "KIND") for key, kind in pairs)
         elif isinstance(value, ast.Dict | ast.Set):  # JSON
             python = python.replace("'", '"')
         else:

@@ -7,6 +7,7 @@ from .edit_distance import levenshtein as levenshtein
 from .genotypes import Alleles as Alleles
 from .genotypes import standardize_genotypes as standardize_genotypes
 from .reading import FORMATS as FORMATS
+from .reading import KINDS as KINDS
 from .reading import read as read
 from .table import Table as Table
 from .writing import check_target as check_target
@@ -15,6 +16,7 @@ from .writing import write as write
 
 __all__ = [
     "FORMATS",
+    "KINDS",
     "Alleles",
     "Table",
     "check_target",

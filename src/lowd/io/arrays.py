@@ -17,9 +17,10 @@ from ..errors import ColumnTypeError, DataError, FileFormatError, NotEnoughMemor
 from ..input.integers import list_large_integers
 from .genotypes import MAX_ALLELE_COUNT, MISSING_GENOTYPE
 from .images import THUMBNAIL_PIXELS
-from .options import Options, describe_rounding, quote_names
+from .options import Options, describe_rounding
 from .source import MAX_COMPRESSION_RATIO, Source, require_memory
 from .table import Column, Data, Table
+from .words import quote_names
 
 _ARRAY_REMEDY = "Read it in blocks: lowd.open_blocks(path)."
 _ROW_ARRAYS = ("X", "data", "embeddings", "embedding", "arr_0")

@@ -22,9 +22,9 @@ from ..input.arguments import Input
 from ..input.integers import refuse_large_integers
 from ..threads import available as count_cpus
 from . import frames
-from .options import match_columns, quote_names
-from .roles import get_column_kind
+from .options import match_columns
 from .source import Source
+from .words import quote_names
 
 StoredArray: TypeAlias = Any  # an array of NumPy (in memory or mapped), Zarr or HDF5
 # A sequence of arrays, or any other object that can be iterated repeatedly.
@@ -360,7 +360,7 @@ def _choose_columns(
     schema = frames.scan(Source.from_path(path), "parquet").collect_schema()
     every = list(schema)
     names = every if columns is None else match_columns(list(columns), every, path, "columns")
-    text = [name for name in names if get_column_kind(schema[name]) != "number"]
+    text = [name for name in names if not frames.is_number(schema[name])]
     if text:
         raise DataError(
             f"{path}: {quote_names(text)} hold no numbers; name the columns that do (columns=...)."

@@ -9,18 +9,18 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import IO, TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import progress
 from ..errors import FileFormatError, MissingPackageError
-from ..input.integers import MAX_EXACT_INTEGER, LargeInteger, list_large_integers
+from ..input.integers import LargeInteger, list_large_integers
 from .source import MAX_COMPRESSION_RATIO, Source
+from .words import MISSING
 
 if TYPE_CHECKING:
     import polars
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     Series: TypeAlias = polars.Series
     DataType: TypeAlias = polars.DataType
 
-# Words that stand for a missing value in text files.
-MISSING_WORDS = ["", "NA", "N/A", "n/a", "NULL", "null", "None", "?", "#N/A"]
-_INFERENCE_ROWS = 1000  # Rows from which the types of a text file are inferred.
+_INFERENCE_ROWS = 1000  # Rows from which the types of JSON lines are inferred.
 MATRIX_PARTS = 16  # A matrix is read in this many parts, so that a frame is 1/16 of it.
 _MIN_PART_COLUMNS = 4  # Parts of fewer columns would mean too many passes over the file.
 _ARRAY_BYTES_PER_CHARACTER = 4  # in NumPy's arrays of text
@@ -55,6 +53,15 @@ _DATE_FORMATS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y"),
     *("%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y"),  # ambiguous where both match
 )
+# Other forms are recognized, but not turned into days: Jan 2000, 3-Feb-99, 1/2/99, 1990Q1, 12:30.
+_MONTHS = "(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_OTHER_DATES = (
+    rf"(?i)^\s*((\d{{1,2}}[- ])?{_MONTHS}[-. ,]+(\d{{1,2}},? )?\d{{2,4}}"
+    rf"|\d{{4}}[- ]?{_MONTHS}([- ]\d{{1,2}})?|\d{{1,2}}/\d{{1,2}}/\d{{2,4}}"
+    r"|\d{4}[-/]\d{1,2}(-\d{1,2})?|\d{4}[ :-]?[qmw]\d{1,2}|q\d[ -]?\d{4}|\d{1,2}:\d{2}"
+    r")(([T ] *|:)\d{1,2}(:\d{2})*(\.\d+)?)? ?([ap]m)?( ?(Z|UTC|[+-]\d\d:?\d\d))?\s*$"
+)
+MOST_DATES = 0.9
 MICROSECONDS_PER_DAY = 86_400_000_000
 
 T = TypeVar("T")
@@ -90,6 +97,11 @@ def scan(source: Source, kind: str) -> LazyFrame:
     return _translate_errors(source, scan_file)
 
 
+def is_number(dtype: DataType) -> bool:
+    """Whether a type holds numbers, as of truth values."""
+    return dtype.is_numeric() or str(dtype) == "Boolean"
+
+
 def count_rows(source: Source, lazy: LazyFrame) -> int:
     """The number of rows in a file."""
     pl = import_polars()
@@ -111,21 +123,30 @@ def collect_columns(
     return _translate_errors(source, thin.collect)
 
 
-def check_texts(source: Source, frame: Frame) -> None:
+def number_columns(source: Source, frame: Frame) -> tuple[Frame, list[str]]:
+    """The frame with numbers for names, which no function takes as a pattern, and its names."""
+    names = list(frame.columns)
+    frame = frame.clone()
+    frame.columns = [str(number) for number in range(len(names))]
+    _check_texts(source, frame, names)
+    return frame, names
+
+
+def _check_texts(source: Source, frame: Frame, names: Sequence[str]) -> None:
     """Refuse texts that are out of proportion to the file.
 
     A text that stands in many rows is in the file, and in polars' memory, once; an array has each
     entry as wide as the longest.
     """
     size = 0
-    for column in frame.iter_columns():
+    for column, name in zip(frame.iter_columns(), names, strict=True):
         longest = _measure_longest_text(column)
         size += _ARRAY_BYTES_PER_CHARACTER * longest * len(column)
         if size > source.max_bytes:
             raise FileFormatError(
                 f"{source.name} claims to grow to more than {MAX_COMPRESSION_RATIO} times its "
-                f"size: column {column.name!r} has {len(column)} rows and a text of {longest} "
-                f"characters. Leave it out (drop={column.name!r})."
+                f"size: column {name!r} has {len(column)} rows and a text of {longest} "
+                f"characters. Leave it out (drop={name!r})."
             )
 
 
@@ -152,80 +173,101 @@ def read_text(
     source: Source,
     names: Sequence[str],
     chosen: Sequence[str],
-    exact: Sequence[str],
     every: int,
     *,
     separator: str,
-    skip_rows: int,
-    decimal_comma: bool,
+    skip_lines: int,
 ) -> Frame:
-    """A delimited file without its header; integers become floats but in the `exact` columns.
-
-    Where floats would round them they are read as integers, or as text if they are no 64 bits.
-
-    Types are inferred from the first rows. Where that fails later on, the file is read again with
-    the words for missing values, which costs a quarter more, and then as text only: from there, an
-    entry that is not a number is found and named.
-    """
+    """The rows of a delimited file as text, exactly as written; an empty cell is null."""
     pl = import_polars()
 
-    def lazy(**types: object) -> LazyFrame:
-        scanned: LazyFrame = pl.scan_csv(
+    def scan_file() -> LazyFrame:
+        lazy: LazyFrame = pl.scan_csv(
             _get_input(source),
             has_header=False,
             glob=False,
-            new_columns=list(names),
+            schema=dict.fromkeys(names, pl.String),
             separator=separator,
-            skip_rows=skip_rows,
-            decimal_comma=decimal_comma,
-            **types,
+            skip_lines=skip_lines,
         )
-        return scanned
+        return lazy
 
-    look = {"infer_schema_length": _INFERENCE_ROWS, "null_values": MISSING_WORDS}
-    first = _translate_errors(source, lambda: lazy(**look).collect_schema())
-    if len(first) != len(names):
-        raise FileFormatError(
-            f"{source.name}: {len(first)} columns where {len(names)} are expected."
-        )
-    types = {
-        name: pl.Float64 if kind.is_integer() and name not in exact else kind
-        for name, kind in first.items()
-    }
-    for attempt in ({"schema": types}, {"schema": types, "null_values": MISSING_WORDS}):
-        with suppress(FileFormatError):
-            frame = collect_columns(source, lazy(**attempt), chosen, every)
-            large = [n for n in chosen if first[n].is_integer() and _is_rounded(frame[n])]
-            for kind in (pl.Int64, pl.String) if large else ():
-                exactly = attempt | {"schema": types | dict.fromkeys(large, kind)}
-                with suppress(FileFormatError):
-                    digits = collect_columns(source, lazy(**exactly), large, every)
-                    frame = frame.with_columns(digits)
-                    break
-            return _clear_missing_words(frame)
-    return _clear_missing_words(collect_columns(source, lazy(infer_schema=False), chosen, every))
+    return collect_columns(source, _translate_errors(source, scan_file), chosen, every)
 
 
-def _is_rounded(column: Series) -> bool:
-    """Whether floats were integers that they cannot tell apart."""
-    if not column.dtype.is_float():
-        return False
-    return bool((column.abs() >= MAX_EXACT_INTEGER).any())
+class TextFacts(NamedTuple):
+    """What is known of all cells of a column of text."""
+
+    filled: int  # cells that are not empty
+    numbers: int  # cells that hold a plain number
+    distinct: int
+    shortest: int
+    longest: int
+    padded: int
+
+
+def measure_texts(frame: Frame) -> tuple[list[TextFacts], Frame]:
+    """Facts of columns of text, and the plain numbers in them (null where there is none)."""
+    pl = import_polars()
+    every = pl.all()
+    numbers = frame.select(every.str.strip_chars().cast(pl.Float64, strict=False))
+    finite = numbers.select(every.is_finite().sum()).row(0)
+    lengths = frame.select(every.str.len_bytes())
+    filled = frame.select(every.count()).row(0)
+    measured = zip(
+        filled,
+        finite,
+        frame.select(every.n_unique()).row(0),
+        lengths.min().row(0),
+        lengths.max().row(0),
+        frame.select(((every >= "00") & (every < "0:")).sum()).row(0),
+        strict=True,
+    )
+    facts = [
+        TextFacts(count, number, unique - (count < len(frame)), least or 0, most or 0, padded)
+        for count, number, unique, least, most, padded in measured
+    ]
+    return facts, numbers
+
+
+def parse_numbers(
+    cells: Series, decimal: str = ".", thousands: str = "", affix: str = ""
+) -> Series:
+    """The numbers in cells that are written so; null where there is none, or it is not finite."""
+    pl = import_polars()
+    core = pl.first().str.strip_chars().str.replace_all("[\u2212\u2013]", "-")
+    if affix:
+        core = core.str.replace(affix, "", literal=True).str.replace("(", "-", literal=True)
+        core = core.str.replace(")", "", literal=True).str.strip_chars()
+    plain = core
+    if (decimal, thousands, affix) != (".", "", ""):
+        groups = rf"[1-9]\d{{0,2}}([{thousands}]\d{{3}})+|" if thousands else ""
+        form = rf"^[+-]?\s*({groups}\d*)([{decimal}]\d*)?([eE][+-]?\d+)?$"
+        plain = core.str.replace_all(rf"[\s{thousands}]", "")
+        plain = plain.str.replace(decimal, ".", literal=True)
+        plain = pl.when(core.str.contains(form)).then(plain)
+    numbers = plain.cast(pl.Float64, strict=False)
+    return cells.to_frame().select(pl.when(numbers.is_finite()).then(numbers)).to_series()
+
+
+def find_missing(cells: Series) -> Series:
+    """Which cells are empty, or hold a word for a missing value."""
+    return cells.is_null() | cells.str.strip_chars().str.to_lowercase().is_in(list(MISSING))
+
+
+def count_levels(cells: Series, most: int) -> dict[str, int]:
+    """The most frequent different texts, and how often they occur."""
+    found = cells.drop_nulls().alias("text").value_counts(sort=True, name="count").head(most)
+    return dict(zip(found["text"].to_list(), found["count"].to_list(), strict=True))
 
 
 def _get_largest(sizes: Series) -> int:
     return 0 if sizes.null_count() == len(sizes) else int(sizes.drop_nulls().to_numpy().max())
 
 
-def _clear_missing_words(frame: Frame) -> Frame:
-    """Replace the words for missing values in columns of text."""
-    pl = import_polars()
-    text = pl.col(pl.String)
-    return frame.with_columns(pl.when(~text.is_in(MISSING_WORDS)).then(text))
-
-
-def to_matrix(frame: Frame) -> NDArray[np.floating[Any]]:
-    """Return all columns as one array."""
+def to_matrix(columns: Mapping[str, Series | NDArray[Any]]) -> NDArray[np.floating[Any]]:
+    """All columns as one array: float32 where that holds every value exactly."""
+    frame = import_polars().DataFrame(dict(columns))
     kind = _choose_dtype(frame.dtypes)
     if any(array != kind for array in frame.dtypes):
         frame = frame.cast(kind)
@@ -265,6 +307,14 @@ def _transpose_into(frame: Frame, X: NDArray[np.floating[Any]]) -> None:
             rows = X[start + first : min(start + first + _TRANSPOSED_ROWS, end)]
             for j, column in enumerate(columns):
                 rows[:, j] = column[first : first + len(rows)]
+
+
+def has_dates(cells: Series) -> bool:
+    """Whether nearly every text is a date or a time of day in some usual form."""
+    known = cells.drop_nulls()
+    if not len(known) or not known.head(20).str.contains(_OTHER_DATES).all():
+        return False
+    return int(known.str.contains(_OTHER_DATES).sum()) > MOST_DATES * len(known)
 
 
 def read_dates(column: Series) -> list[Series]:
@@ -310,6 +360,21 @@ def make_frame(columns: Mapping[str, ArrayLike]) -> Frame:
         n: array.tolist() if array.dtype.kind in "OU" else array for n, array in arrays.items()
     }
     frame: Frame = pl.DataFrame(plain)
+    return frame
+
+
+def make_columns(columns: Mapping[str, Series | NDArray[Any] | list[str | None]]) -> Frame:
+    """Make a frame of columns in which missing values are null; lists are text."""
+    pl = import_polars()
+    made = {
+        name: pl.Series(column, dtype=pl.String, strict=False).alias(name)
+        if isinstance(column, list)
+        else pl.Series(column).fill_nan(None).alias(name)
+        if isinstance(column, np.ndarray)
+        else column.alias(name)
+        for name, column in columns.items()
+    }
+    frame: Frame = pl.DataFrame(list(made.values()))
     return frame
 
 

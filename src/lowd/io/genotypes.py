@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import progress
 from ..errors import DataError, FileFormatError, MissingFileError
-from .options import Options, pluralize
+from .options import Options
 from .source import Source, require_memory
 from .table import Column, Table
+from .words import pluralize
 
 MISSING_GENOTYPE, MAX_ALLELE_COUNT = -1, 2
 _BED_MAGIC = b"\x6c\x1b\x01"

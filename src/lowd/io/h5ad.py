@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
 from ..errors import DataError, FileFormatError, MissingPackageError, NotEnoughMemoryError
-from .options import Options, quote_names
+from .options import Options
 from .source import MAX_COMPRESSION_RATIO, Source, require_memory
 from .table import Column, Data, Table
+from .words import quote_names
 
 if TYPE_CHECKING:
     from anndata import AnnData

@@ -11,9 +11,10 @@ import numpy as np
 
 from .. import progress
 from ..errors import FileFormatError, MissingPackageError
-from .options import Options, quote_names
+from .options import Options
 from .source import Source, require_memory
 from .table import Table
+from .words import quote_names
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -1,197 +1,322 @@
-"""Detect the layout of a text table: delimiter, header and decimal sign."""
+"""Where the table is on a page: delimiter, title lines, header, units, rows, footer.
+
+A page is what people write around their numbers: a title, comments, names in one or two lines,
+units below them, and sources and totals at the end. All functions are pure, of a few lines of text.
+"""
 
 from __future__ import annotations
 
 import csv
+import io
+import math
 import re
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import NamedTuple
 
-from ..errors import DataError, FileFormatError
-from .frames import MISSING_WORDS
-from .options import Options, pluralize, quote_names
-from .source import Source
+from .words import is_missing, is_number, is_unit, pluralize, quote, quote_names
 
-_SAMPLE_BYTES = 2**20  # Bytes read to detect the layout.
-_MAX_HEADER_BYTES = 2**24  # Enough for a header of a million columns.
-_SAMPLE_LINES = 50  # Lines split to detect the layout.
-# Fewer numbers that count up may be a row; from this many on they are a header.
-_MIN_COUNTED_NAMES = 10
-# A semicolon goes before a comma, which may be a decimal sign; a space comes last.
-_DELIMITERS = ("\t", ";", ",", "|", " ")
-_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
-_DELIMITER_NAMES = {"\t": "a tab", " ": "a space"}
+MAX_TITLE_LINES = 30
+BODY_LINES = 100  # Lines compared with the header and with each other.
+# Of equally good ones the first: a semicolon may separate decimal commas.
+DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "pipe", " ": "space"}
+_PROSE = 0.6  # Spaces separate words, too.
 
 
-class Layout(NamedTuple):
-    """Layout of a text table."""
+class Line(NamedTuple):
+    """The cells of a record, and the number of the line where it starts, from 1."""
+
+    number: int
+    cells: list[str]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Names and place of the columns, where the rows start, and what was noticed on the way."""
 
     delimiter: str
     names: tuple[str, ...]
-    skip: int  # records before the first row: comments and the header
-    decimal_comma: bool
-    line_bytes: float  # mean length of a line
-    notes: tuple[str, ...]
+    first: int  # number of the line where the rows start
+    header: int = 0  # number of the line with the names; 0 if there is none
+    width: int = 0  # cells of a row, which may be one more than there are names
+    units: dict[str, str] = field(default_factory=dict)
+    quoted: frozenset[int] = frozenset()  # columns of numbers in quotes, where others have none
+    notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def form(self) -> str:
+        """The layout in words."""
+        separator = DELIMITERS.get(self.delimiter, repr(self.delimiter))
+        header = f"header in line {self.header}" if self.header else "no header"
+        return f"{separator}-separated, {header}" if self.width > 1 else header
 
 
-def sniff(source: Source, options: Options) -> Layout:
-    """Find delimiter, header and names: as given, or from the first lines."""
-    text = _read_first_lines(source)
-    comments = _count_comments(text)
-    lines = text[comments:][: _SAMPLE_LINES + 1]
-    if not any(line.strip() for line in lines):
-        raise FileFormatError(f"{source.name} holds no rows.")
-    delimiter = options.delimiter or _detect_delimiter(lines, source.suffix)
-    rows = _split(lines, delimiter)
-    _check_delimiter(source, options.delimiter, lines, rows)
-    header = _is_header(rows) if options.header is None else options.header
-    body = rows[1:] if header else rows
-    width = _find_width(body) if body else len(rows[0])
-    if header and not body:
-        raise FileFormatError(f"{source.name} holds a header and no rows.")
-    names, name_notes = _name_columns(source, rows[0] if header else None, width)
-    found = [f"{_DELIMITER_NAMES.get(delimiter, repr(delimiter))} separates the columns"]
-    found += ["the first line names them" if header else "no line names them"]
-    decimal = delimiter != "," and _has_decimal_comma(body)
-    found += ["the decimal sign is a comma"] if decimal else []
-    mean = sum(len(line.encode()) + 1 for line in lines) / len(lines)
-    notes = (f"{source.name}: {', '.join(found)}.", *name_notes)
-    return Layout(delimiter, names, comments + header, decimal, mean, notes)
-
-
-def _read_first_lines(source: Source) -> list[str]:
-    """Return the complete lines at the beginning."""
-    head = source.read_head(_SAMPLE_BYTES)
-    if head.count(b"\n") < 2 and source.size > _SAMPLE_BYTES:
-        head = source.read_head(_MAX_HEADER_BYTES)
-        if b"\n" not in head and source.size > _MAX_HEADER_BYTES:
-            raise FileFormatError(
-                f"{source.name}: the first line is longer than 16 MiB, so this is hardly a table "
-                "of text; check the file, or name its format (format='parquet', ...)."
-            )
-    lines = [line.rstrip("\r") for line in head.decode("utf-8-sig", "replace").split("\n")]
-    return lines[:-1] if source.size > len(head) and len(lines) > 1 else lines
-
-
-def _count_comments(lines: list[str]) -> int:
-    """Count comments and empty lines at the beginning."""
-    count = 0
-    while count < len(lines) and (lines[count].startswith("#") or not lines[count].strip()):
-        count += 1
-    return count
-
-
-def _detect_delimiter(lines: list[str], suffix: str) -> str:
-    order = ("\t", *_DELIMITERS) if suffix in (".tsv", ".tab") else _DELIMITERS
-    widths = {mark: Counter(map(len, _split(lines[:_SAMPLE_LINES], mark))) for mark in order}
-    for mark, seen in widths.items():
-        width, count = seen.most_common(1)[0]
-        if width > 1 and count >= 0.8 * seen.total():
-            return mark
-    best = max(order, key=lambda mark: max(widths[mark]))  # if ragged, a bad row is named later
-    return best if max(widths[best]) > 1 else ","
-
-
-def _check_delimiter(
-    source: Source, given: str | None, lines: list[str], rows: list[list[str]]
-) -> None:
-    if given is None or _find_width(rows) > 1:
-        return
-    better = _detect_delimiter(lines, source.suffix)
-    if (width := _find_width(_split(lines, better))) > 1:
-        raise DataError(
-            f"{source.name}: delimiter={given!r} makes one column only, while {better!r} makes "
-            f"{width}; say delimiter={better!r}, or leave it out."
-        )
-
-
-def _split(lines: list[str], delimiter: str) -> list[list[str]]:
-    if delimiter == " ":
-        lines = [" ".join(line.split()) for line in lines]
-    try:
-        ended = (f"{line}\n" for line in lines)
-        return [row for row in csv.reader(ended, delimiter=delimiter) if row]
-    except csv.Error:
-        return [line.split(delimiter) for line in lines]
-
-
-def _find_width(rows: list[list[str]]) -> int:
-    return Counter(map(len, rows)).most_common(1)[0][0]
-
-
-def is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return bool(_DECIMAL_COMMA.fullmatch(cell))
-    return True
-
-
-def _is_header(rows: list[list[str]]) -> bool:
-    """Words and no numbers; the counts 0, 1, 2, ... that stand for names; or numbers as names.
-
-    Numbers are names after an empty cell, above the names or the counts of the rows.
-    """
-    first = [cell.strip() for cell in rows[0]]
-    numbers = [cell for cell in first if is_number(cell)]
-    if not numbers:
-        return any(cell not in MISSING_WORDS for cell in first)
-    indexed = first[0] in MISSING_WORDS  # the index of a data frame has no name
-    counted = first[1:] if indexed else first
-    named = [row[0].strip() for row in rows[1:]]
-    if indexed and len(named) > 1 and (named == counted[: len(named)] or _is_counted(named)):
-        return len(set(counted)) == len(counted)
-    minimum = 2 if indexed else _MIN_COUNTED_NAMES
-    return len(counted) >= minimum and _is_counted(counted)
-
-
-def _is_counted(cells: list[str]) -> bool:
-    """Whether the numbers are 0, 1, 2, ... or 1, 2, 3, ..."""
-    return cells[:2] in (["0", "1"], ["1", "2"]) and all(
-        cell == str(j + int(cells[0])) for j, cell in enumerate(cells)
+def find_layout(
+    text: str,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    skip: int | None = None,
+    whole: bool = True,
+) -> Layout | None:
+    """The layout of a page, of which `text` are the first lines; None if they hold nothing."""
+    lines = list(io.StringIO(text, newline=""))
+    declared = re.match(r"\ufeff?\"?sep=(.)\"?\r?\n", text, re.IGNORECASE)
+    start = skip if skip is not None else _skip_comments(lines, 1 if declared else 0)
+    mark = delimiter or (declared and declared[1]) or find_delimiter(lines[start:])
+    found = split(lines, mark, start)
+    found = found if whole or len(found) < 2 else found[:-1]  # the last one may be cut off
+    if not found:
+        return None
+    width = _find_width(found)
+    above = 0 if skip is not None else _skip_titles(found, width)
+    table, notes, doubts = found[above:], [], []
+    if above:
+        titles = "; ".join(quote(" ".join(line.cells).strip()) for line in found[:above][:2])
+        notes.append(f"{pluralize(above, 'line')} above the table skipped: {titles}.")
+        if any(sum(map(is_number, line.cells)) > 1 for line in found[:above]):
+            doubts.append("lines with numbers were skipped above the table (skip=0)")
+    layout = _find_names(table, width, header, notes, doubts)
+    return replace(
+        layout,
+        delimiter=mark,
+        quoted=_find_quoted(lines[layout.first - 1 :], mark),
+        notes=tuple(notes),
+        doubts=tuple(doubts),
     )
 
 
-def _has_decimal_comma(rows: list[list[str]]) -> bool:
-    cells = [cell for row in rows for cell in row]
-    commas = sum(bool(_DECIMAL_COMMA.fullmatch(cell)) for cell in cells)
-    points = sum("." in cell and is_number(cell) for cell in cells)
-    return commas > 0 and points == 0
+def split(lines: Sequence[str], delimiter: str, skip: int = 0, strict: bool = False) -> list[Line]:
+    """The records of lines that hold anything; a table by spaces may be aligned."""
+    if delimiter == " ":
+        lines = [" ".join(line.split()) + "\n" for line in lines]
+    records, number = [], skip + 1
+    reader = csv.reader(lines[skip:], delimiter=delimiter)
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                records.append(Line(number, cells))
+            number = skip + reader.line_num + 1
+    except csv.Error:
+        if strict:
+            raise
+    return records
 
 
-def _name_columns(
-    source: Source, header: list[str] | None, width: int
-) -> tuple[tuple[str, ...], list[str]]:
-    if header is None:
-        return tuple(f"x{j}" for j in range(width)), []
-    names, notes = [name.strip() for name in header], []
-    if len(names) == width - 1:  # R does not name the column of row names
-        names.insert(0, "")
-    if len(names) != width:
-        raise FileFormatError(
-            f"{source.name}: the header has {pluralize(len(names), 'name')}, but the rows have "
-            f"{pluralize(width, 'field')}; correct it, or say header=False or delimiter=... ."
-        )
-    if unnamed := [j for j, name in enumerate(names) if not name]:
-        names = [name or ("index" if j == 0 else f"x{j}") for j, name in enumerate(names)]
-        notes.append(f"Columns without a name are called {quote_names(names[j] for j in unnamed)}.")
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise DataError(f"{source.name}: two columns are named {twice[0]!r}; rename one of them.")
-    return tuple(names), notes
+def find_delimiter(lines: Sequence[str]) -> str:
+    """The delimiter that most lines agree on, better if it makes more cells and the header too."""
+    scores = {mark: _judge(lines[: 2 * BODY_LINES], mark) for mark in DELIMITERS}
+    best = max(scores, key=lambda mark: scores[mark])
+    return best if scores[best] > 0 else ","
 
 
-def looks_like_table(source: Source) -> bool:
-    """Do the first lines split into the same number of fields, or hold one number each?"""
-    lines = [
-        line for line in _read_first_lines(source) if line.strip() and not line.startswith("#")
-    ][:_SAMPLE_LINES]
-    if not lines:
-        return True
-    rows = _split(lines, _detect_delimiter(lines, source.suffix))
-    width = _find_width(rows)
-    if width == 1:
-        return all(is_number(row[0]) for row in rows[1:] or rows)
-    same = sum(len(row) == width for row in rows)
-    numbers = any(is_number(cell) for row in rows[1:] or rows for cell in row)
-    return same >= 0.9 * len(rows) and numbers
+def count_footer_lines(rows: Sequence[Sequence[str | None]]) -> int:
+    """How many of the last rows are remarks: text in the first cell, and nothing else."""
+    if not rows or len(rows[0]) < 3:
+        return 0
+    count, has_remark, texts = 0, False, Counter(row[0] for row in rows)
+    for row in reversed(rows):
+        text = (row[0] or "").strip()
+        is_remark = bool(text) and not is_number(text) and texts[row[0]] == 1
+        if any(cell and cell.strip() for cell in row[1:]) or (text and not is_remark):
+            break
+        count, has_remark = count + 1, has_remark or is_remark
+    body = rows[: len(rows) - count]
+    filled = sum(bool(cell and cell.strip()) for row in body for cell in row)
+    usual = filled / max(1, len(body))
+    return count if has_remark and body and usual > len(rows[0]) / 2 else 0
+
+
+def _judge(lines: Sequence[str], delimiter: str) -> float:
+    """Share of lines with the usual number of cells, more if these are many."""
+    rows = [line.cells for line in split(lines, delimiter)]
+    widths = Counter(map(len, rows))
+    width = max(widths, key=lambda w: (widths[w], w), default=1)
+    if width < 2 or (delimiter == " " and widths[width] < 0.9 * len(rows[1:])):
+        return 0.0
+    # A delimiter within text or dates is not the one of the header.
+    in_header = any(len(row) in (width, width - 1) for row in rows[:3])
+    score = widths[width] / len(rows) * math.log2(width) * (1 if in_header else 0.3)
+    return score * _PROSE if delimiter == " " else score
+
+
+def _skip_comments(lines: Sequence[str], start: int) -> int:
+    """Lines to skip: comments and empty lines, but not a last one that is the header (#id)."""
+    last = start
+    if last < len(lines) and lines[last].startswith("/*"):
+        return next((i + 1 for i, line in enumerate(lines) if "*/" in line), start)
+    comments = [start]
+    while last < len(lines) and (
+        not lines[last].strip() or lines[last].lstrip().startswith(("#", "%", "//"))
+    ):
+        last += 1
+        comments += [last] if lines[last - 1].strip() else []
+    if len(comments) == 1 or last == len(lines):
+        return last
+    header, first = lines[comments[-1] - 1], lines[last]
+    for delimiter in ("\t", ";", ",", "|"):
+        if 0 < header.count(delimiter) == first.count(delimiter):
+            return comments[-1] - 1
+    names, cells = header.lstrip("#%/ ").split(), first.split()
+    same = len(names) == len(cells) > 1 and all(map(is_number, cells))
+    return comments[-1] - 1 if same and not any(map(is_number, names)) else last
+
+
+def _find_width(lines: Sequence[Line]) -> int:
+    """The usual number of cells; of equals the larger."""
+    widths = Counter(len(line.cells) for line in lines[1 : BODY_LINES + 1])
+    widths = widths or Counter([len(lines[0].cells)])
+    header = len(lines[0].cells)
+    return max(widths, key=lambda width: (widths[width], width == header, width))
+
+
+def _skip_titles(lines: Sequence[Line], width: int) -> int:
+    """How many lines are above the table: those with fewer filled cells than a header has."""
+    for i, line in enumerate(lines[:MAX_TITLE_LINES]):
+        filled = sum(bool(cell.strip()) for cell in line.cells)
+        short = len(line.cells) == width - 1 and not any(map(is_number, line.cells))
+        if (len(line.cells) >= width or short) and filled >= min(width - 1, width // 2 + 1):
+            return i
+    return 0
+
+
+def _find_names(
+    table: list[Line], width: int, header: bool | None, notes: list[str], doubts: list[str]
+) -> Layout:
+    names = [cell.strip() for cell in table[0].cells]
+    body = [_fit(line.cells, width) for line in table[1 : BODY_LINES + 1]]
+    ends_empty = bool(body) and not any(row[-1].strip() for row in body)
+    if body and len(names) == width - 1 and not ends_empty and not all(map(is_number, names)):
+        names.insert(0, "")  # R writes no name above the names of the rows
+        if len({row[0] for row in body}) < len(body):
+            doubts.append(
+                "the lines have one cell more than the header; the first was taken as unnamed"
+            )
+    names = _fit(names, width)
+    why, is_sure = _judge_header(names, body)
+    if not (bool(why) if header is None else header):
+        return Layout("", tuple(f"x{j}" for j in range(width)), table[0].number, width=width)
+    if header is None and not is_sure:
+        doubts.append(f"the first line was taken as the header, as {why} (header=False)")
+    names, units, used = _read_second_line(names, body, notes)
+    if ends_empty and not names[-1] and width > 1:
+        names = names[:-1]  # each line ends with a delimiter
+    first = table[used].number if used < len(table) else table[-1].number + 1
+    return Layout("", _name_all(names, notes), first, table[0].number, width, units)
+
+
+def _judge_header(names: list[str], body: list[list[str]]) -> tuple[str, bool]:
+    """Why the first line is a header (empty if it is none), and whether that is sure."""
+    numbers = [name for name in names if is_number(name)]
+    if not body:
+        return ("" if numbers else "there is only one line"), not numbers
+    columns = list(zip(*body, strict=True))
+    numeric = [_is_numeric(column) for column in columns]
+    named = [bool(n) and not is_number(n) and not is_missing(n) for n in names]
+    odd = [n for n, text, number in zip(names, named, numeric, strict=True) if text and number]
+    spread = [j for j, name in enumerate(names) if is_number(name)]
+    if odd and (len(odd) > 1 or len(odd) >= sum(numeric) - len(spread) or sum(named) > 1):
+        return f"{quote(odd[0])} stands above numbers", True
+    if len(spread) >= 2 and _is_series([names[j] for j in spread]):
+        same = sum(_is_series([row[j].strip() for j in spread]) for row in body)
+        if same < max(1, len(body) / 2) or (not odd and len(spread) < len(names)):
+            return f"{names[spread[0]]}, {names[spread[1]]}, ... are numbers in order", True
+    if names[0] == "" and len(spread) == len(names) - 1 >= 2 and len(set(numbers)) == len(numbers):
+        rows = [row[0].strip() for row in body]
+        if rows == numbers[: len(rows)] or (len(rows) > 1 and _is_series(rows[:BODY_LINES])):
+            return "the first cell is empty, above the names of the rows", True
+    if any(numeric[j] for j in spread) or len(spread) > len(names) // 3:
+        return "", True
+    filled = [name for name in names if name]
+    if len(set(filled)) < len(filled) and not odd:
+        return "", False
+    below = sum(n in column for n, column in zip(names, columns, strict=True) if n)
+    if below > len(names) // 4:
+        return "", True
+    lengths = [max(map(len, column)) for column in columns]
+    if any(len(n) > max(40, 2 * length) for n, length in zip(names, lengths, strict=True)):
+        return "", False
+    return "its words are found nowhere below", bool(odd) or not any(numeric)
+
+
+def _read_second_line(
+    names: list[str], body: list[list[str]], notes: list[str]
+) -> tuple[list[str], dict[str, str], int]:
+    """Names, units, and the number of lines that hold them: names in two lines, or a unit below."""
+    if len(body) < 3:
+        return names, {}, 1
+    second = [cell.strip() for cell in body[0]]
+    if all(re.fullmatch(r"[-=_+*:]*", cell) for cell in second) and any(second):
+        return names, {}, 2  # a ruler
+    columns = list(zip(*body[1:], strict=True))
+    numeric = [j for j, column in enumerate(columns) if _is_numeric(column)]
+    text = [j for j in numeric if second[j] and not is_number(second[j])]
+    odd = any(is_number(cell) for cell in second) or any(is_missing(second[j]) for j in text)
+    if odd or not text or 2 * len(text) < len(numeric):
+        return names, {}, 1
+    if 2 * sum(is_unit(second[j]) for j in text) >= len(text):
+        notes.append("The second line of the header holds units.")
+        units = {n: unit.strip("()[] ") for n, unit in zip(names, second, strict=True) if unit}
+        return names, units, 2
+    notes.append("The names are in two lines and were joined.")
+    above, joined = "", []
+    for first, lower in zip(names, second, strict=True):
+        above = first or above  # a merged cell names the columns to its right
+        joined.append(lower if lower == above or not above else f"{above} {lower}".strip())
+    return joined, {}, 2
+
+
+def _name_all(names: list[str], notes: list[str]) -> tuple[str, ...]:
+    """Name the unnamed, and tell equal names apart."""
+    made: dict[str, None] = {}
+    repeated: dict[str, None] = {}
+    for j, name in enumerate(names):
+        name = name.lstrip("#").strip() if j == 0 else name.strip()
+        name = name or ("row" if j == 0 else f"x{j}")
+        new, k = name, 1
+        while new in made:
+            k += 1
+            new = f"{name} ({k})"
+        if new != name:
+            repeated[name] = None
+        made[new] = None
+    if repeated:
+        notes.append(f"Several columns are named {quote_names(repeated)}; they were numbered.")
+    return tuple(made)
+
+
+def _find_quoted(lines: Sequence[str], delimiter: str) -> frozenset[int]:
+    """Columns whose numbers are in quotes, if the numbers of other columns are not."""
+    quoted: set[int] = set()
+    plain: set[int] = set()
+    if delimiter != " " and any('"' in line for line in lines[:BODY_LINES]):
+        mark = re.escape(delimiter)
+        cell = re.compile(rf'(?:^|{mark})("(?:[^"]|"")*"|[^{mark}\r\n]*)')
+        for line in lines[:BODY_LINES]:
+            for j, text in enumerate(cell.findall(line)):
+                if re.fullmatch(r'"\d+"', text):
+                    quoted.add(j)
+                elif re.fullmatch(r"-?[\d.]+", text):
+                    plain.add(j)
+    return frozenset(quoted - plain) if plain - quoted else frozenset()
+
+
+def _is_numeric(column: Sequence[str]) -> bool:
+    filled = [cell for cell in column if not is_missing(cell)]
+    return bool(filled) and sum(map(is_number, filled)) >= 0.8 * len(filled)
+
+
+def _is_series(names: Sequence[str]) -> bool:
+    """Whole numbers that rise in equal steps, as years do, or 0, 1, 2, ..."""
+    if len(names) < 2 or not all(re.fullmatch(r"\d{1,6}", name) for name in names):
+        return False
+    steps = {int(b) - int(a) for a, b in pairwise(names)}
+    start = int(names[0])
+    years = all(1700 <= int(name) <= 2150 for name in names) and min(steps) > 0
+    return years or (len(steps) == 1 and min(steps) > 0 and (start <= 1 or len(names) > 2))
+
+
+def _fit(cells: list[str], width: int) -> list[str]:
+    return (cells + [""] * (width - len(cells)))[:width]

@@ -9,15 +9,15 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from ..errors import DataError, MissingColumnError, ParameterError
+from .kinds import Kind
+from .words import pluralize, quote_names
 
 if TYPE_CHECKING:
     from .genotypes import Alleles
 
 Names: TypeAlias = str | Sequence[str] | None
 Missing: TypeAlias = Literal["error", "drop", "mean", "keep"]
-Text: TypeAlias = Literal["error", "beside"]
 
-MAX_QUOTED_NAMES = 8  # Most names quoted in a message.
 MAX_COMPARED_NAMES = 10_000  # With this many names difflib takes a second.
 
 
@@ -29,14 +29,17 @@ class Options:
     drop: Names = None
     label: str | None = None
     id: str | None = None
+    keep: Names = None
+    kind: Mapping[str, str] | None = None
     vector: str | None = None
     header: bool | None = None
+    skip: int | None = None
     delimiter: str | None = None
+    decimal: str | None = None
     encoding: str | None = None
     missing: Missing = "error"
-    text: Text = "error"
     encode: bool | Mapping[str, Sequence[str]] = False
-    gower: bool = False
+    gower: bool | None = None
     dates: bool = False
     distances: bool | None = None
     every: int = 1
@@ -55,8 +58,16 @@ class Options:
             raise ParameterError(
                 f"read(missing={self.missing!r}): expected 'error', 'drop', 'mean' or 'keep'."
             )
-        if self.text not in get_args(Text):
-            raise ParameterError(f"read(text={self.text!r}): expected 'error' or 'beside'.")
+        kinds = [str(kind) for kind in Kind]
+        for name, kind in (self.kind or {}).items():
+            if kind not in kinds:
+                raise ParameterError(
+                    f"read(kind={{{name!r}: {kind!r}}}): expected one of {', '.join(kinds)}."
+                )
+        if self.decimal not in (None, ".", ","):
+            raise ParameterError(f"read(decimal={self.decimal!r}): expected '.' or ','.")
+        if self.skip is not None and self.skip < 0:
+            raise ParameterError(f"read(skip={self.skip}): expected a number of lines >= 0.")
         if self.every < 1:
             raise ParameterError(f"read(every={self.every}): expected an integer >= 1.")
         if self.encode and self.gower:
@@ -111,13 +122,6 @@ def check_column(name: str, among: Sequence[str], where: str, what: str) -> str:
     return name
 
 
-def quote_names(names: Iterable[str], most: int = MAX_QUOTED_NAMES) -> str:
-    """List names for a message: 'a', 'b' and 3 more."""
-    every = list(names)
-    others = f" and {len(every) - most} more" if every[most:] else ""
-    return ", ".join(map(repr, every[:most])) + others
-
-
 def describe_rounding(columns: Iterable[str], *, can_be_kept: bool = False) -> str:
     """The note on columns whose integers were rounded to floats, with other roles for them."""
     names = list(columns)
@@ -127,11 +131,6 @@ def describe_rounding(columns: Iterable[str], *, can_be_kept: bool = False) -> s
         f"Column{'s' * (len(names) > 1)} {quote_names(names)}: integers beyond 2**53 were rounded, "
         f"as floating point cannot tell them apart.{keep} To leave them out: drop={one}."
     )
-
-
-def pluralize(count: int, thing: str) -> str:
-    """A count with its noun: 1 row, 2 rows."""
-    return f"{count} {thing}" + "s" * (count != 1)
 
 
 def _suggest_names(name: str, among: Sequence[str]) -> str:

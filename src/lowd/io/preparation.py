@@ -29,7 +29,7 @@ class Preparation:
 
     def get_read_options(self) -> dict[str, Any]:
         """Keywords of `lowd.io.read` for new points: the columns are known, text is encoded."""
-        same = ("gower", "dates", "vector", "size", "missing")
+        same = ("gower", "dates", "vector", "size", "missing", "kind")
         kept = {n: v for n, v in self.reading.items() if n in same}
         if self.alleles is not None:
             return kept | {"alleles": Alleles(**self.alleles)}
@@ -97,6 +97,14 @@ def prepare(table: Table, reading: dict[str, Any]) -> Prepared:
         preparation = Preparation("strings", strings=np.array(words, object))
         return Prepared(edit_distances(words), preparation)
     columns = tuple(str(name) for name in table.columns or ())
+    if table.reading is not None:  # new rows alone may not show what their columns are
+        plain = () if table.kind == "table" else ("quantity", "count")
+        held = [c for c in table.reading.columns if c.role == "feature" and c.kind not in plain]
+        reading = {
+            **reading,
+            "gower": table.kind == "table",
+            "kind": {c.name: c.kind for c in held},
+        }
     learned = _Learned(
         alleles=None if table.alleles is None else table.alleles.select(columns)._asdict(),
         levels={name: list(levels) for name, levels in table.levels.items()},

@@ -21,11 +21,9 @@ from ..errors import (
     TooManyRowsError,
 )
 from . import frames
-from .distances import detect_distances
-from .features import ReadFrame, make_table
-from .layout import looks_like_table
-from .missing import handle_missing
-from .options import Missing, Names, Options, Text, match_columns
+from .features import ReadFrame, detect_distances, handle_missing, make_table
+from .kinds import Kind
+from .options import Missing, Names, Options, match_columns
 from .source import Source
 from .table import Table
 
@@ -38,12 +36,13 @@ _READERS = {
     "parquet": ("columnar.read_parquet", (".parquet", ".pq")),
     "arrow": ("columnar.read_arrow", (".arrow", ".feather", ".ipc")),
     "jsonl": ("columnar.read_jsonl", (".jsonl", ".ndjson")),
+    "json": ("columnar.read_json", (".json",)),
     "npy": ("arrays.read_npy", (".npy",)),
     "npz": ("arrays.read_npz", (".npz",)),
     "mtx": ("matrix_market.read", (".mtx",)),
     "h5ad": ("h5ad.read", (".h5ad",)),
     "xlsx": ("spreadsheet.read", (".xlsx", ".xlsm")),
-    "strings": ("strings.read", ()),
+    "strings": ("delimited.read_strings", ()),
 }
 _MULTI_FILE_READERS = {"images": "images.read", "plink": "genotypes.read"}
 _PLINK_SUFFIXES = (".bed", ".bim", ".fam")
@@ -66,10 +65,10 @@ _REFUSED = {
     ".ods": _OTHER_SPREADSHEET,
     ".zip": "archives are not read; unpack it and name the file or folder",
     ".tar": "archives are not read; unpack it and name the file or folder",
-    ".json": "one JSON document is not read; write one object per line and call it .jsonl",
     ".lowd": "this is a model; read it by lowd.load",
 }
 FORMATS = (*_READERS, *_MULTI_FILE_READERS)
+KINDS = tuple(str(kind) for kind in Kind)
 
 
 def read(
@@ -79,15 +78,18 @@ def read(
     drop: Names = None,
     label: str | None = None,
     id: str | None = None,  # noqa: A002 - the word that users know
+    keep: Names = None,
+    kind: Mapping[str, str] | None = None,
     vector: str | None = None,
     format: str | None = None,  # noqa: A002
     header: bool | None = None,
+    skip: int | None = None,
     delimiter: str | None = None,
+    decimal: str | None = None,
     encoding: str | None = None,
     missing: Missing = "error",
-    text: Text = "error",
     encode: bool | Mapping[str, Sequence[str]] = False,
-    gower: bool = False,
+    gower: bool | None = None,
     dates: bool = False,
     distances: bool | None = None,
     every: int = 1,
@@ -102,35 +104,41 @@ def read(
     ----------
     path : str or PathLike
         CSV or TSV (also compressed by gzip, bzip2, xz or zstandard), Parquet, Arrow or Feather,
-        JSON lines, .npy, .npz (dense, or sparse by SciPy), Matrix Market, .h5ad, a text file of
-        strings, PLINK genotypes (any of the three files), or a folder of images. "-" is standard
-        input.
+        JSON (lines, or a list of records), .xlsx, .npy, .npz (dense, or sparse by SciPy), Matrix
+        Market, .h5ad, a text file of strings, PLINK genotypes (any of the three files), or a folder
+        of images. "-" is standard input.
     columns, drop : str, sequence of str or None, default=None
         Columns to use, columns to leave out: names or patterns such as "px*".
     label, id : str or None, default=None
-        The column with each row's class, and the one with its name. Without them, columns with
-        usual names are recognized; the notes of the result say which.
+        The column with each row's class, and the one with its name. Without them, columns are
+        recognized by name and content; `Table.describe` says which, and why.
+    keep : str, sequence of str or None, default=None
+        Columns that are features although they look like codes, years or identifiers.
+    kind : dict or None, default=None
+        What columns are, where that is not recognized: {"grade": "category", "site": "code"}.
+        Kinds are those of `lowd.io.KINDS`.
     vector : str or None, default=None
         A column that holds a list of numbers in each row, which become the row.
     format : str or None, default=None
         One of FORMATS, where the suffix does not say it.
     header : bool or None, default=None
-    delimiter, encoding : str or None, default=None
-        Of a text file; detected from its first lines. An encoding other than UTF-8 must be given.
+    skip : int or None, default=None
+    delimiter, decimal, encoding : str or None, default=None
+        Of a text file: whether a line names the columns, how many lines are above it, what
+        separates columns, "." or ",", and how characters are encoded; all are recognized.
     missing : {"error", "drop", "mean", "keep"}, default="error"
         "error" names the first missing value; "drop" leaves out such rows, "mean" fills them,
-        "keep" leaves NaN there, for `lowd.diagnose` and `lowd.Pipeline(impute=...)`.
-    text : {"error", "beside"}, default="error"
-        Columns of text that are neither label nor identifier: "error" names the remedies, "beside"
-        keeps them as extra columns, not as features.
+        "keep" leaves NaN there, for `lowd.diagnose` and `lowd.Pipeline(impute=...)`. Rows without
+        any value are left out and listed in every case.
     encode : bool or dict, default=False
-    gower : bool, default=False
-        What to do with text: one-hot encode it, or keep it in a table for Gower's distance.
-        `encode` may be the `levels` of another table, to get its columns; a value that it does not
-        have is 0 in all of them, and noted.
+        One-hot encode text; it may be the `levels` of another table, to get its columns. A value
+        that it does not have is 0 in all of them, and noted.
+    gower : bool or None, default=None
+        Whether to keep text and numbers in a table for Gower's distance. None does so where there
+        are more columns of words than of numbers; otherwise text is kept beside the features.
     dates : bool, default=False
         What to do with columns of dates (ISO 8601, 31.12.2020, 12/31/2020): without it they are
-        kept as extra columns, with it they are features, in days since 1970. With `gower` they
+        kept as extra columns, with it they are features, in days since 1970. With `gower=True` they
         are part of the table.
     distances : bool or None, default=None
         Whether a square or condensed matrix holds distances; None detects it.
@@ -163,12 +171,15 @@ def read(
         drop=drop,
         label=label,
         id=id,
+        keep=keep,
+        kind=kind,
         vector=vector,
         header=header,
+        skip=skip,
         delimiter="\t" if delimiter in ("\\t", "tab") else delimiter,
+        decimal=decimal,
         encoding=encoding,
         missing=missing,
-        text=text,
         encode=encode,
         gower=gower,
         dates=dates,
@@ -274,6 +285,10 @@ def _detect_format(source: Source) -> str:
         raise FileFormatError(f"{source.name} is Feather of version 1; write it again as Arrow.")
     if head.lstrip().startswith(b"{"):
         return "jsonl"
+    if head.lstrip()[:1] == b"[" and head.lstrip()[1:].lstrip()[:1] == b"{":
+        return "json"
+    from .delimited import looks_like_table
+
     return "csv" if looks_like_table(source) else "strings"
 
 

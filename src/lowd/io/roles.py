@@ -1,238 +1,304 @@
-"""Roles of columns: identifier, label, vector, features and further columns."""
+"""What each column is for: feature, label, identifier, or kept beside the map."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from dataclasses import dataclass, field
+from enum import StrEnum
 
 import numpy as np
 
-from ..errors import ColumnTypeError
-from . import frames
-from .options import Options, check_column, match_columns, quote_names, split_patterns
-from .table import Column
+from . import words
+from .kinds import LEVELS, MANY_LEVELS, NUMBERS, Column, Kind, Numbers
+from .options import Options, check_column, match_columns, split_patterns
+from .words import quote, quote_names
 
-if TYPE_CHECKING:
-    from .frames import DataType, Frame, Series
-
-# Usual names of such columns, in lower case; earlier ones win.
-_ID_COLUMNS = (
-    *("id", "ids", "index", "idx", "uid", "uuid", "guid", "key", "rowid", "row_id", "sample"),
-    *("sample_id", "barcode", "cell_id", "name", "names", "filename", "file"),
-)
-_LABEL_COLUMNS = (
-    *("label", "labels", "class", "classes", "target", "species", "category", "cell_type"),
-    *("celltype", "population", "cluster", "group", "digit", "person", "subject", "outcome"),
-    *("response", "diagnosis", "progression", "y"),
-)
-MAX_UNNAMED_SHARE = 0.01  # Largest share of empty entries in a column of row names.
-# Quality columns of an embedding that lowd wrote.
-QUALITY_COLUMNS = ("trust", "trustworthiness", "continuity", "confidence")
+MAX_CLASSES = 20  # Most different whole numbers that are classes.
+MAX_GOWER_LEVELS = 40
+MIN_FILLED = 0.4  # Smallest share of known values in a feature, if there are others.
+COMPARED_COLUMNS, COMPARED_ROWS = 150, 3000  # for columns that were computed from others
+SURE = 1 - 1e-6  # correlation of a column with what it was computed from
+FEW_ROWS = 4  # Fewer rows make no map.
 
 
-class Roles(NamedTuple):
-    """Names of the columns by role; `notes` say what was recognized."""
+class Role(StrEnum):
+    """What a column is used for."""
 
-    id: str | None
-    label: str | None
-    vector: str | None
-    features: list[str]
-    extra: list[str]
-    notes: list[str]
-    dates: dict[str, Series]  # the features that hold dates
-
-    @classmethod
-    def find(cls, frame: Frame, options: Options, where: str, every: Sequence[str] = ()) -> Roles:
-        """Find the roles of `every` column: as given, or from names and values.
-
-        Columns that are not in the frame are features.
-        """
-        names, here = list(every or frame.columns), set(frame.columns)
-        explicit = {name for name in (options.id, options.label, options.vector) if name}
-        for what in ("id", "label", "vector"):
-            if (name := getattr(options, what)) is not None:
-                check_column(name, names, where, what)
-        taken = explicit | set(split_patterns(options.columns, names))
-        dates = {n: read for n in frame.columns if (read := frames.read_dates(frame[n]))}
-        free = [n for n in frame.columns if n not in taken and n not in dates]
-        notes: list[str] = []
-        id_ = options.id or _find_id(frame, free, notes)
-        uses_text = bool(options.encode or options.gower)  # the caller said what to do with text
-        label = options.label or _find_label(frame, [n for n in free if n != id_], uses_text, notes)
-        others = [n for n in names if n not in {id_, label, options.vector}]
-        vector = options.vector
-        if vector is None and here == set(names):
-            vector = _find_vector(frame, others, options, notes)
-        uses_dates = options.dates or options.gower
-        aside: list[str] = []
-        if vector is not None:
-            features = []
-        elif options.columns is not None:
-            wanted = set(match_columns(options.columns, names, where, "columns"))
-            features = [n for n in others if n in wanted]
-            _check_dates([n for n in features if n in dates], dates, uses_dates, where)
-        else:
-            aside = [n for n in others if n in dates and (not uses_dates or len(dates[n]) > 1)]
-            features = [n for n in others if n not in QUALITY_COLUMNS and n not in aside]
-            if aside:
-                notes.append(_describe_dates(aside, uses_dates))
-            if judged := [n for n in others if n in QUALITY_COLUMNS]:
-                notes.append(f"Kept as extra columns, not features: {quote_names(judged)}.")
-        extra = [n for n in others if n != vector and n not in set(features)]
-        used = {n: read[0] for n, read in dates.items() if n in set(features)}
-        if used:
-            notes.append(f"Dates of {quote_names(used)} count in days.")
-        return cls(id_, label, vector, features, extra, notes, used)
+    FEATURE = "feature"
+    LABEL = "label"
+    IDENTIFIER = "identifier"
+    VECTOR = "vector"
+    BESIDE = "beside"
 
 
-def _describe_dates(aside: list[str], uses_dates: bool) -> str:
-    why = (
-        "with an ambiguous order of day and month (write 2020-12-31)"
-        if uses_dates
-        else "(to use them, in days: dates=True)"
-    )
-    hold = "holds" if len(aside) == 1 else "hold"
-    return f"Kept as extra columns, not features: {quote_names(aside)}, which {hold} dates {why}."
+@dataclass
+class Roles:
+    """The role of each column by name, and why; whether numbers and words are used together."""
+
+    roles: dict[str, Role]
+    why: dict[str, str]
+    is_mixed: bool = False
+    doubts: list[str] = field(default_factory=list)
+    trouble: str = ""  # why there is nothing to map
+
+    def of(self, role: Role) -> list[str]:
+        return [name for name, own in self.roles.items() if own == role]
+
+    def get(self, role: Role) -> str | None:
+        return next(iter(self.of(role)), None)
+
+    def set(self, name: str, role: Role, why: str) -> None:
+        self.roles[name], self.why[name] = role, why
 
 
-def _check_dates(
-    names: list[str], dates: dict[str, list[Series]], uses_dates: bool, where: str
-) -> None:
-    """Refuse date features if they are ambiguous or nobody said how to use them."""
-    for name in names:
-        if not uses_dates:
-            raise ColumnTypeError(
-                f"{where}: column {name!r} holds dates, which are not numbers; say dates=True for "
-                f"days, or leave it out (drop={name!r})."
-            )
-        if len(dates[name]) > 1:
-            raise ColumnTypeError(
-                f"{where}: column {name!r} holds dates with an ambiguous order of day and "
-                f"month, as 3/4/2020; write them as 2020-12-31."
-            )
+def find_roles(columns: list[Column], options: Options, where: str) -> Roles:
+    """Roles of all columns: as given, or from kinds, names and values."""
+    names = [c.name for c in columns]
+    for what in ("label", "id", "vector"):
+        if (given := getattr(options, what)) is not None:
+            check_column(given, names, where, what)
+    roles = Roles(dict.fromkeys(names, Role.BESIDE), {c.name: str(c.kind) for c in columns})
+    exactly = set(split_patterns(options.columns, names)) & set(names)
+    wanted = set(match_columns(options.columns, names, where, "columns"))
+    usual = words.IDENTIFIERS | words.ROW_NAMES | words.NAMES | {*words.LABELS}
+    free = [c for c in columns if c.name not in exactly and c.name != options.vector]
+    free = [c for c in free if c.key not in words.QUALITY_COLUMNS]
+    nameable = [c for c in free if c.name not in wanted or c.key in usual]
+    identifier = _find_identifier(roles, nameable, options)
+    label = _find_label(roles, [c for c in nameable if c is not identifier], options)
+    free = [c for c in free if c is not identifier and c is not label]
+    vectors = [c for c in free if c.kind == Kind.VECTOR]
+    numbers = [c for c in free if c.kind in NUMBERS]
+    if options.vector is not None:
+        roles.set(options.vector, Role.VECTOR, "as you said")
+        return roles
+    if options.columns is None and len(vectors) == 1 and not numbers:
+        roles.set(vectors[0].name, Role.VECTOR, "a list in every cell")
+        return roles
+    taken = {c.name for c in (identifier, label) if c is not None}
+    if options.columns is not None:
+        chosen = wanted - taken
+        roles.is_mixed = bool(options.gower)
+        if not options.encode and not options.gower:  # patterns may match text, names mean it
+            texts = [c for c in free if c.name in chosen - exactly and c.values is None]
+            texts = [c for c in texts if c.kind != Kind.DATE and c.filled]
+            chosen -= {c.name for c in texts}
+            for c in texts:
+                why = f"{c.kind}; to use text: encode=True or gower=True"
+                roles.set(c.name, Role.BESIDE, why)
+    else:
+        chosen = _choose_features(roles, free, numbers, columns, options)
+        kept = match_columns(options.keep, names, where, "keep") if options.keep else []
+        chosen |= set(kept)
+        for name in kept:
+            roles.set(name, Role.FEATURE, "as you said")
+    features = [c for c in columns if c.name in chosen]
+    for c in features:
+        roles.set(c.name, Role.FEATURE, c.why)
+    roles.trouble = _find_trouble(features, columns)
+    return roles
 
 
-def is_role_name(name: str) -> bool:
-    """Whether this could be the name of an identifier or a label."""
-    return _normalize_name(name) in {*_ID_COLUMNS, *_LABEL_COLUMNS} or _normalize_name(
-        name
-    ).endswith("_id")
+def _choose_features(
+    roles: Roles, free: list[Column], numbers: list[Column], columns: list[Column], options: Options
+) -> set[str]:
+    levels = [c for c in free if c.kind in LEVELS and _has_few_levels(c)]
+    aside = {c.name: why for c, why in _find_derived(numbers)}
+    aside |= _find_dummies(numbers, columns)
+    sparse = [c for c in numbers if len(c.known) < MIN_FILLED * c.rows]
+    if len(numbers) - len(sparse) > 1:
+        aside |= {c.name: f"{1 - len(c.known) / c.rows:.0%} missing" for c in sparse}
+    for name, why in aside.items():
+        roles.set(name, Role.BESIDE, why)
+    numbers = [c for c in numbers if c.name not in aside]
+    levels = [c for c in levels if c.name not in aside]
+    texts = [c for c in levels if c.kind != Kind.BOOLEAN]
+    amounts = [c for c in numbers if c.kind != Kind.BOOLEAN]
+    few = len(amounts) < 2 and len(numbers) < 5
+    roles.is_mixed = bool(options.gower)
+    if options.gower is None and not options.encode:
+        roles.is_mixed = bool(texts) and (few or len(texts) > len(numbers))
+    chosen = {c.name for c in numbers}
+    if roles.is_mixed:
+        chosen |= {c.name for c in levels}
+        chosen |= {c.name for c in free if c.kind == Kind.DATE and options.gower and c.is_clear}
+        label = next((c for c in columns if roles.roles[c.name] == Role.LABEL), None)
+        weak = label is not None and label.key not in words.STRONG_LABELS and not options.label
+        if label is not None and weak and label.kind == Kind.CATEGORY:
+            chosen.add(label.name)  # the only words are what there is to compare
+    if options.encode:
+        chosen |= {c.name for c in free if c.kind in (Kind.CATEGORY, Kind.TEXT)}
+        chosen |= set(options.levels) & {c.name for c in columns}
+    if options.dates:
+        chosen |= {c.name for c in free if c.kind == Kind.DATE and c.is_clear}
+    return chosen
 
 
-def is_label_name(name: str) -> bool:
-    """Whether this is a usual name for the classes or the outcome of the rows."""
-    return _normalize_name(name) in _LABEL_COLUMNS
-
-
-def get_column_kind(dtype: DataType) -> Literal["number", "text", "list", "other"]:
-    """The possible use of a column with a given polars type."""
-    name = str(dtype).partition("(")[0]
-    if dtype.is_numeric() or name == "Boolean":
-        return "number"
-    if name in ("String", "Categorical", "Enum"):
-        return "text"
-    return "list" if name in ("List", "Array") else "other"
-
-
-def to_array(column: Series) -> Column:
-    """Convert a column to an array: text stays text (empty if missing), numbers stay numbers.
-
-    Integers of 128 bits, which NumPy does not have, become text.
-    """
-    if get_column_kind(column.dtype) == "number" and not str(column.dtype).endswith("128"):
-        return np.asarray(column.to_numpy())
-    if get_column_kind(column.dtype) == "list":
-        return np.array([str(entry) for entry in column.to_list()])
-    entries = column.to_list()
-    return np.array(["" if entry is None else str(entry) for entry in entries], dtype=np.str_)
-
-
-def _normalize_name(name: str) -> str:
-    return name.strip().lower().replace(" ", "_").replace("-", "_")
-
-
-def _find_id(frame: Frame, names: list[str], notes: list[str]) -> str | None:
-    """Find a column with a usual name, or else of text, whose values differ in every row."""
-    named = [
-        n for n in names if _normalize_name(n) in _ID_COLUMNS or _normalize_name(n).endswith("_id")
-    ]
-    named.sort(
-        key=lambda n: (
-            _ID_COLUMNS.index(_normalize_name(n))
-            if _normalize_name(n) in _ID_COLUMNS
-            else len(_ID_COLUMNS)
-        )
-    )
-    for name in named:
-        kind = str(frame[name].dtype)
-        if (kind == "String" or kind.lstrip("U").startswith("Int")) and _is_unique(frame[name]):
-            notes.append(f"Column {name!r} was taken as the identifier (another one: id=...).")
-            return name
-    for name in names:
-        if str(frame[name].dtype) == "String" and _has_different_texts(frame[name]):
-            if _is_mostly_numbers(frame[name]):
-                continue
-            notes.append(
-                f"Column {name!r} holds a different text in every row and was taken as the "
-                "identifier (another one: id=...)."
-            )
-            return name
-    return None
-
-
-def _find_label(frame: Frame, names: list[str], uses_text: bool, notes: list[str]) -> str | None:
-    """Find a column with a usual name, or else the only text column with few values."""
-    by_name = {
-        _normalize_name(n): n for n in reversed(names) if _normalize_name(n) in _LABEL_COLUMNS
-    }
-    for normalized in _LABEL_COLUMNS:
-        name = by_name.get(normalized)
-        if name is None or get_column_kind(frame[name].dtype) not in ("number", "text"):
+def _find_identifier(roles: Roles, columns: list[Column], options: Options) -> Column | None:
+    """The column that names the rows: a name rather than a number, a number rather than a count."""
+    ranks = []
+    for c in columns:
+        if c.name == options.id:
+            ranks.append((0, c.position, c))
+        elif c.name == options.label or (c.kind == Kind.ROW_NUMBER and c.key in words.TIMES):
             continue
-        coordinate = normalized == "y" and (
-            str(frame[name].dtype).startswith("Float")
-            or any(_normalize_name(n) == "x" for n in names)
-        )
-        if not coordinate:
-            notes.append(f"Column {name!r} was taken as the label (another one: label=...).")
-            return name
-    texts = [n for n in names if get_column_kind(frame[n].dtype) == "text" and not uses_text]
-    texts = [
-        n for n in texts if frame[n].null_count() < len(frame) and not _is_mostly_numbers(frame[n])
-    ]
-    if len(texts) == 1 and frame[texts[0]].n_unique() <= max(2, min(50, len(frame) // 2)):
-        notes.append(
-            f"Column {texts[0]!r} holds text with few different values and was taken as the label "
-            f"(otherwise: label=..., or drop={texts[0]!r})."
-        )
-        return texts[0]
-    return None
+        elif c.kind == Kind.NAME:
+            named = c.key in words.NAMES | words.IDENTIFIERS or c.position <= 1
+            ranks.append((1 if named else 2, c.position, c))
+        elif c.kind == Kind.IDENTIFIER and c.distinct == c.rows:
+            ranks.append((2, c.position, c))
+        elif c.kind == Kind.ROW_NUMBER:
+            ranks.append((3 if c.position == 0 else 4, c.position, c))
+    if not ranks:
+        return next((c for c in columns if c.name == options.id), None)
+    chosen = min(ranks, key=lambda rank: rank[:2])[2]
+    why = "as you said" if chosen.name == options.id else chosen.why
+    roles.set(chosen.name, Role.IDENTIFIER, why)
+    return chosen
 
 
-def _find_vector(frame: Frame, names: list[str], options: Options, notes: list[str]) -> str | None:
-    """Find the only column of lists if there are no numeric columns."""
-    kinds = {n: get_column_kind(frame[n].dtype) for n in names}
-    lists = [n for n, kind in kinds.items() if kind == "list"]
-    if options.columns is not None or len(lists) != 1 or "number" in kinds.values():
+def _find_label(roles: Roles, columns: list[Column], options: Options) -> Column | None:
+    """By its name, or the last or only words; always with few different values."""
+    if options.label is not None:
+        chosen = next((c for c in columns if c.name == options.label), None)
+        if chosen is not None:
+            roles.set(chosen.name, Role.LABEL, "as you said")
+        return chosen
+    kinds = [c.kind for c in columns]
+    ranks = [(*_rank_label(c, columns, kinds), c) for c in columns]
+    rank, _, why, label = min(ranks, key=lambda found: found[:2], default=(9, 0, "", None))
+    uses_text = bool(options.encode or options.gower)  # a person said what to do with text
+    if label is None or rank == 9 or (uses_text and rank > 2):
         return None
-    notes.append(f"Column {lists[0]!r} holds lists and was taken as the rows (vector=...).")
-    if others := [n for n in names if n != lists[0]]:
-        notes.append(f"Columns {quote_names(others)} are kept as extra columns.")
-    return lists[0]
+    roles.set(label.name, Role.LABEL, why)
+    if rank > 4:
+        roles.doubts.append(f"{quote(label.name)} was taken as the label (label=...)")
+    return label
 
 
-def _has_different_texts(column: Series) -> bool:
-    """Whether values differ in all but a few empty rows: words such as "null" read as missing."""
-    known = column.drop_nulls()
-    enough = len(column) - len(known) <= MAX_UNNAMED_SHARE * len(column)
-    return bool(len(known) > 1 and enough and known.n_unique() == len(known))
+def _rank_label(c: Column, columns: list[Column], kinds: list[Kind]) -> tuple[int, int, str]:
+    is_text = c.kind == Kind.CATEGORY
+    named = c.key in words.LABELS
+    few = 2 <= c.distinct <= (MANY_LEVELS if is_text or named else MAX_CLASSES)
+    few &= c.distinct <= c.rows / 2 or (
+        c.key in words.STRONG_LABELS and c.distinct < max(c.rows, 5)
+    )
+    whole = c.is_number and c.is_whole and c.kind in NUMBERS
+    nothing = 9, 0, ""
+    if c.key in words.OUTCOMES and c.kind in NUMBERS and not (few and whole):
+        several = sum(kind in NUMBERS for kind in kinds) > 2
+        return (7, 0, "named as an outcome") if several else nothing
+    if not few or not (c.kind in LEVELS or whole):
+        return nothing
+    why = f"named so, {c.distinct} values"
+    coordinate = c.key == "y" and any(other.key == "x" for other in columns)
+    counted = c.kind == Kind.COUNT and (c.key == "event" or c.distinct > MAX_CLASSES)
+    if named and not coordinate and not counted:
+        return 1, words.LABELS.index(c.key), why
+    if c.parts and c.parts[-1] in words.STRONG_LABELS and c.kind != Kind.COUNT:
+        return 2, c.position, why
+    if is_text and c is columns[-1]:
+        return 3, 0, f"the last column, {c.distinct} words"
+    if is_text and kinds.count(Kind.CATEGORY) == 1:
+        return 4, 0, f"the only words, {c.distinct} different"
+    last = c is columns[-1] and len(columns) > 2
+    if c.kind == Kind.BOOLEAN and last and kinds.count(Kind.BOOLEAN) == 1:
+        return 5, 0, "the last column, yes or no"
+    if c.position in (0, columns[-1].position) and _is_class(c, columns):
+        return 6, -c.position, f"{c.distinct} whole numbers beside measured ones"
+    return nothing
 
 
-def _is_unique(column: Series) -> bool:
-    return bool(column.null_count() == 0 and column.n_unique() == len(column))
+def _is_class(c: Column, columns: list[Column]) -> bool:
+    """0, 1, 2, ... in a file without names, where all others are measured or are pixels."""
+    others = [other for other in columns if other is not c and other.is_number]
+    others = [other for other in others if other.distinct > 1]
+    if c.name != f"x{c.position}" or len(others) < 2:
+        return False
+    measured = sum(not other.is_whole for other in others) > 0.7 * len(others)
+    return c.low in (0, 1) and c.high < c.distinct + 1 and (measured or len(others) > 50)
 
 
-def _is_mostly_numbers(column: Series) -> bool:
-    numbers = column.cast(str).str.strip_chars().cast(float, strict=False)
-    filled = len(column) - column.null_count()
-    return bool(len(column) - numbers.null_count() > filled // 2)
+def _has_few_levels(c: Column) -> bool:
+    return 2 <= c.distinct <= max(2, min(MAX_GOWER_LEVELS, c.rows / 3))
+
+
+def _find_derived(numbers: list[Column]) -> list[tuple[Column, str]]:
+    """Columns computed from one other: its logarithm or its square."""
+    chosen = [c for c in numbers if c.kind != Kind.BOOLEAN and c.distinct > 5][:COMPARED_COLUMNS]
+    if len(chosen) < 2:
+        return []
+    n = chosen[0].rows
+    rows = np.linspace(0, n - 1, min(n, COMPARED_ROWS)).astype(np.intp)
+    X = np.array([c.values[rows] for c in chosen if c.values is not None], np.float64)
+    X = X[:, np.isfinite(X).all(0)]
+    if X.shape[1] < 20:
+        return []
+    found: dict[int, tuple[Column, str]] = {}
+    with np.errstate(all="ignore"):
+        Z = _standardize(X)
+        for form, F in (("log of {}", np.log(X)), ("square of {}", X**2)):
+            G = _standardize(F)
+            R = np.nan_to_num(Z @ G.T / X.shape[1])
+            for i, j in np.argwhere(np.abs(R) > SURE).tolist():
+                both = np.abs(R[j, i]) > SURE  # nearly linear: which one was first is unknown
+                if i == j or i in found or j in found or (i < j and both):
+                    continue
+                rest = np.median(np.abs(Z[i] - np.sign(R[i, j]) * G[j]))
+                if rest < 1e-3 * np.median(np.abs(Z[i] - np.median(Z[i]))):
+                    found[i] = chosen[i], form.format(quote(chosen[j].name))
+    return [found[i] for i in sorted(found)]
+
+
+def _standardize(X: Numbers) -> Numbers:
+    Z: Numbers = (X - X.mean(1, keepdims=True)) / X.std(1, keepdims=True)
+    return Z
+
+
+def _find_dummies(numbers: list[Column], columns: list[Column]) -> dict[str, str]:
+    """Columns of 0 and 1 that mark one value of a code or a year kept beside."""
+    flags = [c for c in numbers if c.kind == Kind.BOOLEAN]
+    kinds = (Kind.CODE, Kind.YEAR, Kind.IDENTIFIER, Kind.TIME)
+    codes = [c for c in columns if c.is_number and c.kind in kinds and c.distinct > 2]
+    found = {}
+    for flag in flags:
+        marked = np.asarray(flag.values) == 1
+        for code in codes:
+            values = np.asarray(code.values)
+            if marked.any() and np.array_equal(values == values[marked][0], marked):
+                found[flag.name] = f"marks one value of {quote(code.name)}"
+                break
+    return found
+
+
+def _find_trouble(features: list[Column], columns: list[Column]) -> str:
+    """Why these rows make no map, and what helps."""
+    rows = columns[0].rows if columns else 0
+    keys = {c.key for c in columns}
+    if features and rows < FEW_ROWS:
+        return f"a map needs at least {FEW_ROWS} rows; this table has {rows}."
+    if len(columns) <= 3 and any(pair <= keys for pair in words.GRAPHS):
+        return "the rows are the edges of a graph, not points; compute distances of its nodes."
+    if len(features) > 1:
+        return ""
+    if features:
+        name = features[0].name
+        times = (Kind.TIME, Kind.DATE, Kind.YEAR)
+        axis = next((c for c in columns if c.kind in times), None)
+        against = f"draw it against {quote(axis.name)}, or " if axis else ""
+        return (
+            f"one feature is left, {quote(name)}, and a map needs two or more; {against}"
+            "keep another column as a feature (keep=...)."
+        )
+    if len(columns) == 1:
+        return (
+            f"the only column, {quote(columns[0].name)}, holds {columns[0].kind}; is it split "
+            "at another mark (delimiter=...), or below title lines (skip=...)?"
+        )
+    held = "; ".join(
+        f"{quote_names([c.name for c in columns if c.kind == kind], 3)}: {kind}"
+        for kind in dict.fromkeys(c.kind for c in columns)
+    )
+    return (
+        f"no column can be a feature ({held}); name one that is (keep=..., "
+        "or kind={'NAME': 'category'})."
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
+from dataclasses import replace
 from datetime import date, datetime, time
 from typing import IO, TYPE_CHECKING
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from .features import ReadFrame
 
 # Each cell is a Python object and part of a line of text at the same time.
-MEMORY_PER_BYTE = 2
+MEMORY_PER_BYTE = 4
 MAX_ROWS = 2**20  # Most rows of an Excel sheet; a damaged one may number its rows higher.
 # This many take two seconds; a sheet that is formatted to its end has no more.
 MAX_EMPTY_CELLS = 2**25
@@ -37,36 +38,38 @@ def read(source: Source, options: Options) -> ReadFrame:
         try:
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
             sheet = book.worksheets[0]
-            text = io.StringIO()
-            writer = csv.writer(text, lineterminator="\n")
-            gaps = characters = 0
+            sheet.reset_dimensions()  # the size that a file claims may be too small
+            rows: list[list[str]] = []
+            width = filled = characters = 0
             for number, row in enumerate(sheet.iter_rows(values_only=True)):
-                empty = row.count(None)  # openpyxl fills in the cells before a distant one
-                gaps += empty
-                if gaps > MAX_EMPTY_CELLS or number >= MAX_ROWS:
+                cells = [_format(cell) for cell in row]
+                while cells and not cells[-1]:
+                    cells.pop()
+                width = max(width, len(cells))
+                filled += sum(map(bool, cells))  # openpyxl fills in those before a distant one
+                if (number + 1) * width - filled > MAX_EMPTY_CELLS or number >= MAX_ROWS:
                     raise FileFormatError(
                         f"{source.name}: the first sheet, {sheet.title!r}, reaches as far as row "
-                        f"{number + 1}, column {len(row)}, with almost nothing before it. {_REMEDY}"
+                        f"{number + 1}, column {width}, with almost nothing before it. {_REMEDY}"
                     )
-                if empty == len(row):
-                    writer.writerow(row)
-                    continue
-                cells = [_format(cell) for cell in row]
                 characters += sum(map(len, cells))
                 # The file stores a text once even if many cells hold it.
                 if characters > source.max_bytes:
                     raise _make_size_error(source)
-                writer.writerow(cells)
+                rows.append(cells)
         except FileFormatError:
             raise
         except Exception as error:  # a damaged part can make openpyxl raise anything
             raise FileFormatError(
                 f"{source.name} is damaged or is not an Excel workbook ({error}). {_REMEDY}"
             ) from None
-    content = text.getvalue().encode()
-    if not content.strip(b",\n "):
+    if not width:
         raise FileFormatError(f"{source.name}: the first sheet, {sheet.title!r}, is empty.")
-    found = delimited.read(source.replace_data(content), options)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(row + [""] * (width - len(row)) for row in rows)
+    content = source.replace_data(text.getvalue().encode())
+    found = delimited.read(content, replace(options, delimiter=",", encoding=None))
+    found = found._replace(form=found.form.replace("comma-separated", "first sheet"))
     others = len(book.worksheets) - 1
     if not others:
         return found
@@ -101,4 +104,5 @@ def _format(cell: object) -> str:
         return ""
     if isinstance(cell, datetime) and cell.time() == time():
         return cell.date().isoformat()
-    return cell.isoformat() if isinstance(cell, date | time) else str(cell)
+    # One line for each row of the sheet, so that lines have the numbers of rows.
+    return cell.isoformat() if isinstance(cell, date | time) else " ".join(str(cell).splitlines())

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DataError
+from .words import pluralize, quote, quote_names
 
 if TYPE_CHECKING:
     from .genotypes import Alleles
@@ -18,6 +19,77 @@ if TYPE_CHECKING:
 Column: TypeAlias = NDArray[Any]  # numbers or text
 Data: TypeAlias = Any  # an array, a sparse matrix, a list of strings, or a frame
 Kind: TypeAlias = Literal["rows", "distances", "strings", "images", "genotypes", "table"]
+
+_PLURALS = {"quantity": "quantities", "yes or no": "yes-or-no columns", "category": "categories"}
+SHOWN_NOTES = 4  # of a line that is read at a glance
+
+
+class ColumnReading(NamedTuple):
+    """How a column was read: its kind and role, why, and the flag that changes it."""
+
+    name: str
+    kind: str
+    role: str
+    why: str
+    doubt: str
+    flag: str
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table was read, to be said before anything is made of it."""
+
+    form: str  # separator, header, decimal mark
+    rows: int
+    columns: tuple[ColumnReading, ...]
+    notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    trouble: str = ""  # why these rows make no map
+
+    def describe(self, source: str) -> list[str]:
+        """Three lines at most: the page, the roles of the columns, what is left out or doubtful."""
+        size = f"{pluralize(self.rows, 'row')}, {pluralize(len(self.columns), 'column')}"
+        first = f"{source}: {size}{', ' if self.form else ''}{self.form}."
+        third = []
+        if self.left_out:
+            third.append(f"Left out: {'; '.join(_cut(self.left_out))}.")
+        if self.doubts:
+            third.append(f"Doubtful: {'; '.join(_cut(self.doubts))}.")
+        lines = [" ".join([first, *_cut(self.notes)]), self._describe_roles(), " ".join(third)]
+        return [line for line in lines if line]
+
+    def to_dict(self) -> dict[str, object]:
+        """The same for programs."""
+        columns = [{**column._asdict(), "examples": [*column.examples]} for column in self.columns]
+        return {**{n: value for n, value in vars(self).items() if value}, "columns": columns}
+
+    def _describe_roles(self) -> str:
+        features: dict[str, list[str]] = {}
+        beside: dict[str, list[str]] = {}
+        for column in self.columns:
+            if column.role in ("feature", "vector"):
+                features.setdefault(column.kind, []).append(column.name)
+            elif column.role == "beside":
+                beside.setdefault(column.why, []).append(column.name)
+        used = ", ".join(
+            f"{pluralize(len(names), kind, _PLURALS.get(kind, ''))} ({quote_names(names, 4)})"
+            for kind, names in features.items()
+        )
+        parts = [f"Features: {used or 'none'}."]
+        for role in ("label", "identifier"):
+            names = [column.name for column in self.columns if column.role == role]
+            parts += [f"{role.capitalize()}: {quote(names[0])}."] if names else []
+        if beside:
+            kept = [f"{quote_names(names, 4)} ({why})" for why, names in beside.items()]
+            parts.append(f"Kept beside: {', '.join(_cut(kept))}.")
+        return " ".join(parts)
+
+
+def _cut(parts: Sequence[str]) -> list[str]:
+    more = len(parts) - SHOWN_NOTES
+    return [*parts[:SHOWN_NOTES], *([f"and {more:,} more (`lowd read`)"] if more > 0 else [])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +117,8 @@ class Table:
         Of genotypes: SNPs, their alleles and frequencies, for `read(alleles=...)` of new points.
     levels
         Of one-hot encoded columns: their levels, for `read(encode=...)` of new points.
+    reading
+        Of a table with columns: how it was read, and why; `describe` says it in three lines.
     """
 
     X: Data
@@ -60,6 +134,7 @@ class Table:
     label_name: str = "label"
     alleles: Alleles | None = None
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    reading: Reading | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
@@ -70,6 +145,20 @@ class Table:
         parts += ["ids"] if self.ids is not None else []
         parts += ["labels"] if self.labels is not None else []
         return f"Table({self.source!r}: {', '.join(parts)})"
+
+    def describe(self) -> list[str]:
+        """How the file was read, in three lines at most.
+
+        >>> import pathlib, tempfile, lowd
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "t.csv"
+        >>> _ = path.write_text("kind;a;b\\nu;1,5;2\\nv;2,5;3\\nu;3,5;4\\nv;1;1\\n")
+        >>> print(*lowd.io.read(path).describe()[1:], sep="\\n")
+        Features: 2 quantities ('a', 'b'). Label: 'kind'.
+        """
+        if self.reading is not None:
+            return self.reading.describe(self.source)
+        size = "×".join(map(str, self.X.shape)) if hasattr(self.X, "shape") else len(self.X)
+        return [" ".join([f"{self.source}: {self.kind} {size}.", *self.notes])]
 
     def add_notes(self, *notes: str) -> Table:
         return dataclasses.replace(self, notes=(*self.notes, *notes))

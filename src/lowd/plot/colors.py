@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DataError, ParameterError
-from ..io.roles import is_label_name
+from ..io.words import is_label_name
 from .canvas import COLORS, MARKERS, PALE_COLOR, load_matplotlib
 
 if TYPE_CHECKING:
