@@ -124,7 +124,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
     #: share of its neighborhood that the embedding keeps, by its familiarity, and by the mean of
     #: that share over the training points; measured on many data sets. A map without neighbors has
     #: no such shares.
-    confidence_curve: ClassVar[tuple[float, float, float, float]] = (4.0, 0.0, 0.5, 0.0)
+    confidence_curve: ClassVar[tuple[float, float, float, float]] = (5.5, 0.0, 0.3, 0.0)
     #: The kinds of data that a method takes besides rows in memory, of "sparse", "blocks",
     #: "neighbors", "targets" and "missing" (distances that are NaN).
     takes: ClassVar[frozenset[str]] = frozenset()

@@ -208,4 +208,4 @@ def test_promises_on_real_data(method):
     # Promises are rather low: the fit that learns them has fewer rows.
     assert (-excess < 0.15 + 2 * error).all()
     assert result.calibration_error < 0.08
-    assert result.auc > 0.7  # of 900 rows about 70 are misplaced: a standard error of 0.03
+    assert result.auc > 0.75

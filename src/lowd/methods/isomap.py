@@ -175,7 +175,7 @@ class Isomap(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors"})
-    confidence_curve = (2.1, 0.5, 0.25, 0.0)
+    confidence_curve = (2.2, 0.55, 0.3, 0.05)
     no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
 
     eigenvectors_: Reals = state("n_samples n_components")

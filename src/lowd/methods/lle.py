@@ -353,7 +353,7 @@ class LocallyLinearEmbedding(LocallyLinear):
     n_neighbors: Count = 5
 
     aligns_tangent_spaces = False
-    confidence_curve = (1.5, 0.4, 0.25, 0.0)
+    confidence_curve = (1.5, 0.37, 0.3, 0.0)
 
     weights_: Graph = state("n_fitted n_fitted")
 
@@ -458,7 +458,7 @@ class ModifiedLLE(LocallyLinear):
     """
 
     aligns_tangent_spaces = False
-    confidence_curve = (1.7, 0.55, 0.25, 0.0)
+    confidence_curve = (1.3, 0.47, 0.33, 0.5)
 
     def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
         own_last = patches(near, own_first=False)
@@ -560,7 +560,7 @@ class HessianLLE(LocallyLinear):
     True
     """
 
-    confidence_curve = (1.5, 0.6, 0.25, 0.0)
+    confidence_curve = (1.65, 0.45, 0.4, 0.4)
 
     def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
         # In a patch of all points, smaller than a quadric has coefficients, nothing but the
@@ -668,7 +668,7 @@ class LTSA(LocallyLinear):
     True
     """
 
-    confidence_curve = (1.6, 0.5, 0.25, 0.0)
+    confidence_curve = (1.4, 0.33, 0.65, 0.55)
 
     def _align(self, points: Rows, near: Neighbors, counts: Reals) -> Alignment:
         k = self.n_components

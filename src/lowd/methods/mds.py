@@ -160,7 +160,7 @@ class MDS(Reducer):
 
     takes = frozenset({"sparse", "blocks", "missing"})
     no_inverse = "distances alone do not determine rows."
-    confidence_curve = (3.7, 0.6, 0.25, 0.0)
+    confidence_curve = (2.7, 0.52, 0.25, 0.6)
     #: Beyond so many rows a step over all pairs takes seconds, and their distances gigabytes.
     landmarks_above: ClassVar[int] = 20_000
     automatic_landmarks: ClassVar[int] = 2000
@@ -450,7 +450,7 @@ class NonMetricMDS(MDS):
 
     ties: Literal["primary", "secondary"] = "primary"
 
-    confidence_curve = (4.3, 0.6, 0.25, 0.0)
+    confidence_curve = (3.4, 0.46, 0.25, 0.4)
     is_ordinal = True
 
     isotonic_x_: Reals = state("n_corners")

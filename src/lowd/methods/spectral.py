@@ -187,7 +187,7 @@ class LaplacianEigenmaps(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors"})
-    confidence_curve = (2.9, 0.6, 0.25, 0.0)
+    confidence_curve = (2.95, 0.75, 0.25, 0.2)
 
     eigenvalues_: Reals = state("n_eigenvalues")
     fiedler_value_: float = state()
@@ -490,7 +490,7 @@ class DiffusionMaps(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors"})
-    confidence_curve = (3.2, 0.5, 0.25, 0.0)
+    confidence_curve = (2.35, 0.3, 0.65, 0.6)
 
     psi_: Reals = state("n_fitted n_components")
     eigenvalues_: Reals = state("n_eigenvalues")

@@ -171,7 +171,7 @@ class TSNE(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors"})
-    confidence_curve = (1.4, 1.6, 0.25, 0.0)
+    confidence_curve = (1.6, 1.3, 0.25, 0.05)
 
     kl_divergence_: float = state()
     force_error_: float = state()
@@ -590,7 +590,7 @@ class SNE(TSNE):
     early_exaggeration: Positive = 4.0
     symmetric: bool = False
 
-    confidence_curve = (2.2, 1.1, 0.25, 0.0)
+    confidence_curve = (2.3, 0.6, 0.5, 0.9)
 
     @property
     def _similarity(self) -> Similarity:

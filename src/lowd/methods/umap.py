@@ -210,7 +210,7 @@ class UMAP(Reducer):
     random_state: Seed = None
 
     takes = frozenset({"sparse", "blocks", "neighbors", "targets"})
-    confidence_curve = (1.4, 1.35, 0.25, 0.0)
+    confidence_curve = (1.6, 1.3, 0.25, 0.0)
     no_inverse = "distances alone determine no rows; it needs dense rows and a named metric."
 
     a_: float = state()
