@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.linalg
@@ -83,7 +83,27 @@ def krylov_tolerance(dtype: DTypeLike) -> float:
     return 1e-10 if np.dtype(dtype) == np.float64 else 2e-6
 
 
+class Host:
+    """Where an iteration has its vectors: in the memory of the host, as arrays of NumPy."""
+
+    def put(self, V: Reals) -> Any:
+        """Vectors, or a small matrix that is multiplied with them."""
+        return V
+
+    def get(self, V: Any) -> Reals:
+        """What becomes of them, as an array."""
+        return np.asarray(V)
+
+    def empty(self, n: int, k: int) -> Any:
+        return np.empty((n, k))
+
+
 @overridable
+def place_of(product: Product) -> Host:  # noqa: ARG001
+    """Where the products of an operator are computed; it takes and returns what lies there."""
+    return Host()
+
+
 def block_krylov(
     product: Product,
     start: Reals,
@@ -105,28 +125,30 @@ def block_krylov(
     """
     n, width = start.shape
     room = basis or 12 * width
-    Q, AQ = np.empty((n, room)), np.empty((n, room))
+    place = place_of(product)
+    Q, AQ = place.empty(n, room), place.empty(n, room)
     T = np.zeros((room, room))
-    block, m, restarted = orthonormalize(start, 0.0), 0, False
+    block, m, restarted = orthonormalize(place.put(start), 0.0, place=place), 0, False
     quadrature: tuple[Reals, Reals] | None = None
     history: list[tuple[int, float]] = []
     unit = 0.0
     for step in range(1, max_products + 1):
         image = product(block)
         # In units of a power of 2, which no digit notices: squares of products may overflow.
-        unit = unit or 2.0 ** np.frexp(np.abs(image).max())[1]
+        unit = unit or 2.0 ** np.frexp(float(abs(image).max()))[1]
         image = image / unit
         new = slice(m, m + block.shape[1])
         Q[:, new], AQ[:, new], m = block, image, new.stop
         # Transposed twice: BLAS takes the wide factor as it lies in memory, in half the time.
-        inside = (image.T @ Q[:, :m]).T
+        products = (image.T @ Q[:, :m]).T
+        inside = place.get(products)
         T[:m, new], T[new, :m] = inside, inside.T
         T[new, new] = (inside[new] + inside[new].T) / 2
-        outside = image - Q[:, :m] @ inside
+        outside = image - Q[:, :m] @ products
         full, last = m + width > room, step == max_products
         size = max(float(np.abs(np.diagonal(T)[:m]).max()), np.finfo(float).tiny)
-        block = orthonormalize(outside, 1e-13 * size, times=1)
-        block = orthonormalize(block - Q[:, :m] @ (Q[:, :m].T @ block), 0.5, times=1)[:, : n - m]
+        block = orthonormalize(outside, 1e-13 * size, 1, place)
+        block = orthonormalize(block - Q[:, :m] @ (Q[:, :m].T @ block), 0.5, 1, place)[:, : n - m]
         progress.report("eigenvectors", step, max_products)
         # A check costs m³ operations; it can wait while that is more than a product.
         if step % (3 if m > 128 else check_every) and not (full or last) and block.shape[1]:
@@ -137,7 +159,7 @@ def block_krylov(
         if not restarted:
             quadrature = values, np.square(S[:width]).sum(0)
         # Only the last image leaves the basis, so what it leaves behind is the residual.
-        residual = float(np.linalg.norm(outside @ S[new, :k], axis=0).max()) / size
+        residual = longest(outside @ place.put(S[new, :k])) / size
         history.append((step, residual))
         hopeless = products_left(history, tolerance) > patience
         if residual <= tolerance or not block.shape[1] or hopeless or last:
@@ -145,16 +167,22 @@ def block_krylov(
         if full:
             # Ritz vectors beyond the wanted ones that have nearly converged speed these up.
             kept = min(k + max(width, (room - k) // 3), m)
-            Q[:, :kept], AQ[:, :kept] = Q[:, :m] @ S[:, :kept], AQ[:, :m] @ S[:, :kept]
+            turn = place.put(S[:, :kept])
+            Q[:, :kept], AQ[:, :kept] = Q[:, :m] @ turn, AQ[:, :m] @ turn
             T[:kept, :kept] = np.diag(values[:kept])
             m, restarted = kept, True
-    V = Q[:, :m] @ S[:, :k]
-    missed = AQ[:, :m] @ S[:, :k] - V * values[:k]
-    residual = float(np.linalg.norm(missed, axis=0).max()) / size
+    turn = place.put(S[:, :k])
+    V = Q[:, :m] @ turn
+    residual = longest(AQ[:, :m] @ turn - V * place.put(values[:k])) / size
     values = values * unit
     if quadrature is not None:
         quadrature = quadrature[0] * unit, quadrature[1]
-    return Eigenpairs(values[:k], V, residual, quadrature, next_of(values, k))
+    return Eigenpairs(values[:k], place.get(V), residual, quadrature, next_of(values, k))
+
+
+def longest(V: Any) -> float:
+    """The length of the longest column."""
+    return float(np.sqrt(float((V * V).sum(0).max())))
 
 
 def products_left(history: list[tuple[int, float]], tolerance: float) -> float:
@@ -173,18 +201,19 @@ def products_left(history: list[tuple[int, float]], tolerance: float) -> float:
     return float(np.log(now / tolerance) / fall) if fall > 0 else np.inf
 
 
-def orthonormalize(B: Reals, shortest: float, times: int = 2) -> Reals:
+def orthonormalize(B: Any, shortest: float, times: int = 2, place: Host | None = None) -> Any:
     """An orthonormal basis of the columns, without directions shorter than `shortest`.
 
     From the eigenvectors of B'B, twice (Stathopoulos and Wu, 2002): these are products and a tiny
     eigenproblem, where a QR factorization of a tall block is a chain of small steps. After the
     first time, what is left of the angles is the square of how dependent the columns were.
     """
+    place = place or Host()
     for floor in (shortest, 0.5)[:times]:
-        values, U = np.linalg.eigh(B.T @ B)
+        values, U = np.linalg.eigh(place.get(B.T @ B))
         length = np.sqrt(np.maximum(values, 0))
         some = length > max(floor, 1e-7 * length.max(initial=0))
-        B = B @ (U[:, some] / length[some])
+        B = B @ place.put(U[:, some] / length[some])
     return B
 
 

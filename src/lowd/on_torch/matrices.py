@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from .. import progress
 from ..backend import allocate
 from ..linalg.centered import Centered, centered_product, half_squares, products_of
-from ..linalg.eigen import Eigenpairs, block_krylov, products_left
+from ..linalg.eigen import Host, place_of
 from ..linalg.laplacian import complement_of
 from ..linalg.smallest import filtered, ritz_pairs
 from ..methods.mds import Step, Stress, metric_stress
@@ -52,9 +52,11 @@ class DeviceProduct:
     def multiply(self, V: Tensor) -> Tensor:
         """The product with vectors in float64."""
 
-    def __call__(self, V: Reals) -> Reals:
+    def __call__(self, V: Any) -> Any:
         with explaining_memory(f"products with {V.shape[1]} vectors"):
-            return to_numpy(self.multiply(to_device(V, torch.float64)))
+            if isinstance(V, np.ndarray):
+                return to_numpy(self.multiply(to_device(V, torch.float64)))
+            return self.multiply(V)
 
 
 class Dense(DeviceProduct):
@@ -141,73 +143,22 @@ def _(W: Reals, root: Reals, diagonal: Reals, null: Reals, norm: float) -> Produ
     return complement_of.function(W, root, diagonal, null, norm)
 
 
-@block_krylov.register(DeviceProduct)
-def _(
-    product: DeviceProduct,
-    start: Reals,
-    k: int,
-    tolerance: float,
-    *,
-    basis: int | None = None,
-    max_products: int = 60,
-    check_every: int = 1,
-    patience: float = np.inf,
-) -> Eigenpairs:
-    """As on the host, but blocks are tensors; only the small projected matrix is on the host."""
-    n, width = start.shape
-    room = basis or 12 * width
-    Q = torch.empty(n, room, dtype=torch.float64, device=device())
-    AQ, T = torch.empty_like(Q), np.zeros((room, room))
-    block, m, restarted = orthonormalized(to_device(start, torch.float64), 0.0), 0, False
-    quadrature: tuple[Reals, Reals] | None = None
-    history: list[tuple[int, float]] = []
-    for step in range(1, max_products + 1):
-        image = product.multiply(block)
-        new = slice(m, m + block.shape[1])
-        Q[:, new], AQ[:, new], m = block, image, new.stop
-        products = Q[:, :m].T @ image
-        inside = to_numpy(products)
-        T[:m, new], T[new, :m] = inside, inside.T
-        T[new, new] = (inside[new] + inside[new].T) / 2
-        outside = image - Q[:, :m] @ products
-        full, last = m + width > room, step == max_products
-        size = max(float(np.abs(np.diagonal(T)[:m]).max()), np.finfo(float).tiny)
-        block = orthonormalized(outside, 1e-13 * size, times=1)
-        block = orthonormalized(block - Q[:, :m] @ (Q[:, :m].T @ block), 0.5, times=1)[:, : n - m]
-        progress.report("eigenvectors", step, max_products)
-        if step % (3 if m > 128 else check_every) and not (full or last) and block.shape[1]:
-            continue
-        values, S = np.linalg.eigh(T[:m, :m])
-        values, S = values[::-1], S[:, ::-1]
-        size = max(abs(values[0]), abs(values[-1]), np.finfo(float).tiny)
-        if not restarted:
-            quadrature = values, np.square(S[:width]).sum(0)
-        missed = outside @ to_device(S[new, :k])
-        residual = float(torch.linalg.vector_norm(missed, dim=0).max()) / size
-        history.append((step, residual))
-        hopeless = products_left(history, tolerance) > patience
-        if residual <= tolerance or not block.shape[1] or hopeless or last:
-            break
-        if full:
-            kept = min(k + max(width, (room - k) // 3), m)
-            turn = to_device(S[:, :kept])
-            Q[:, :kept], AQ[:, :kept] = Q[:, :m] @ turn, AQ[:, :m] @ turn
-            T[:kept, :kept] = np.diag(values[:kept])
-            m, restarted = kept, True
-    turn, leading = to_device(S[:, :k]), to_device(values[:k])
-    V = Q[:, :m] @ turn
-    residual = float(torch.linalg.vector_norm(AQ[:, :m] @ turn - V * leading, dim=0).max()) / size
-    return Eigenpairs(values[:k], to_numpy(V), residual, quadrature)
+class OnDevice(Host):
+    """The vectors of an iteration as tensors in float64."""
+
+    def put(self, V: Reals) -> Any:
+        return to_device(V, torch.float64)
+
+    def get(self, V: Any) -> Reals:
+        return to_numpy(V)
+
+    def empty(self, n: int, k: int) -> Any:
+        return torch.empty(n, k, dtype=torch.float64, device=device())
 
 
-def orthonormalized(B: Tensor, shortest: float, times: int = 2) -> Tensor:
-    """As `orthonormalize` on the host, with its tiny eigenproblems there."""
-    for floor in (shortest, 0.5)[:times]:
-        values, U = np.linalg.eigh(to_numpy(B.T @ B))
-        length = np.sqrt(np.maximum(values, 0))
-        some = length > max(floor, 1e-7 * length.max(initial=0))
-        B = B @ to_device(U[:, some] / length[some])
-    return B
+@place_of.register(DeviceProduct)
+def _(product: DeviceProduct) -> Host:  # noqa: ARG001
+    return OnDevice()
 
 
 # -- sparse matrices -------------------------------------------------------------------------------
