@@ -26,7 +26,7 @@ MODULES = {
 LAYERS = [
     {"errors", "parameters", "progress", "random", "threads", "callbacks", "other_libraries"},
     {"backend"},
-    {"blocks", "input", "tasks"},
+    {"blocks", "input", "reuse", "tasks"},
     {"spaces", "linalg"},
     {"confidence"},
     {"reducer"},
@@ -100,7 +100,7 @@ def test_the_test_itself_sees_imports():
 # -- the way of a fit -------------------------------------------------------------------------
 
 # What all fits call on the way, and nobody has to read for a method.
-SERVICES = {"errors", "parameters", "progress", "random", "threads", "callbacks", "backend"}
+SERVICES = {"errors", "parameters", "progress", "random", "threads", "callbacks", "backend", "reuse"}
 SERVICES |= {"blocks", "tasks", "input/entries", "input/exchange", "input/integers", "input/tables"}
 MOST_FILES = 15
 MORE_FILES = {"sparse": 2, "blocks": 1, "neighbors": 1}  # what another kind of data takes besides

@@ -203,7 +203,10 @@ def _run_command(
         outputs = plan_outputs(arguments, word, command.writes)
 
         def work() -> Result:
-            with console.capture_warnings():
+            from ..reuse import once
+
+            # t-SNE of perplexity 30, which has the longest lists, needs 90 neighbors and ties.
+            with console.capture_warnings(), once(n_neighbors=91):
                 outputs.check_writable()
                 result: Result = getattr(home, name)(arguments, console, outputs)
                 return result

@@ -19,6 +19,7 @@ from ..backend import allocate, chunks, overridable, threads
 from ..blocks import RowBlocks
 from ..errors import ConvergenceWarning, warn
 from ..parameters import Held, Indices, Reals, state
+from ..reuse import compute_once
 from ..spaces import Space, hash_rows
 from .centered import Scaling, half_squares, initial_scaling, keep_positive
 from .eigen import (
@@ -96,7 +97,11 @@ def principal_axes(
         if least <= 4000:  # in which case another route is affordable
             product = (8 * n * d + 60_000_000 / 16) * block_width(kept)
             patience = min(costs["covariance"], costs["gram"]) / product
-        axes = by_krylov(A, seen, kept, seed=seed, tolerance=tolerance, patience=patience)
+        axes = compute_once(
+            ("krylov", kept, seed, tolerance, patience),
+            (A, near, weights, units),
+            lambda: by_krylov(A, seen, kept, seed=seed, tolerance=tolerance, patience=patience),
+        )
         if axes.residual > tolerance and least <= 4000:
             axes = None  # the spectrum is too flat to iterate
         elif axes.residual > tolerance:
@@ -132,7 +137,8 @@ def by_covariance(X: Any, seen: Seen, k: int) -> Axes:
     """From the d x d scatter matrix."""
     if isinstance(X, np.ndarray) and X.dtype == np.float32 and X.size * X.shape[1] <= 2e7:
         X = X.astype(np.float64)  # exact products, at no cost for so few rows
-    S = scatter(X, seen.mean, seen.weights)
+    arrays = X, seen.mean, seen.weights
+    S = compute_once("scatter", arrays, lambda: scatter(*arrays))
     if seen.units is not None:
         S = S / np.outer(seen.units, seen.units)
     return from_scatter(S, k, X.dtype)
@@ -158,9 +164,14 @@ def by_gram(X: Any, seen: Seen, k: int) -> Axes:
     small = np.dtype(np.float32 if narrow else np.float64)
     plain = X.dtype == small and seen.units is None and seen.weights is None
     A, center = (X, seen.mean) if plain else (centered(X, seen).astype(small, copy=False), None)
-    G = allocate((n, n), small, f"the inner products of {n} rows", "use fewer rows")
-    poll = progress.step("inner products")
-    _native.pairwise(A, A, "dot", (1.0,), center, True, G, threads(X.size * n), poll)
+
+    def products() -> Reals:
+        G = allocate((n, n), small, f"the inner products of {n} rows", "use fewer rows")
+        poll = progress.step("inner products")
+        _native.pairwise(A, A, "dot", (1.0,), center, True, G, threads(X.size * n), poll)
+        return G
+
+    G = compute_once("products", (A, center), products)
     values, U, *_, following = dense_eigenpairs(G.astype(np.float64, copy=False), k)
     V, U = np.empty((d, U.shape[1])), U.astype(small)
     for some in chunks(d, n, 2**17):  # so that the centered rows are not formed at once

@@ -18,6 +18,7 @@ from ..pipeline import Pipeline
 from ..plot.curves import compute_quantiles, count_pairs
 from ..plot.spectra import MAX_SCREE_AXES, compute_shares
 from ..reducer import Reducer
+from ..spaces import space_of
 from .code import format_constructor
 from .points import encode_png
 
@@ -267,7 +268,8 @@ def choose_spectrum(model: Reducer, X: Data, standardized: bool = False) -> Spec
     argument = "model.prepare(X)" if isinstance(model, Pipeline) else "X"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ScaleWarning)  # the fit and the diagnosis warn already
-        pca.fit(rows)
+        # In the order in which the method takes them: what it has computed serves here as well.
+        pca.fit(rows if isinstance(method, PCA) else rows[space_of(rows).order()])
     return Spectrum(pca, f"PCA of the {described}", f"{format_constructor(pca)}.fit({argument})")
 
 

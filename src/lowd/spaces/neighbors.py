@@ -8,7 +8,7 @@ rows the search is approximate, and its recall is measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 from .. import _native, progress, random
 from ..backend import chunks, threads
 from ..parameters import Indices, Reals
+from ..reuse import fingerprint, known_results
 from ..threads import single_threaded_blas
 
 
@@ -398,3 +399,68 @@ def _leading(A: Reals, k: int) -> tuple[Reals, Reals]:
         else:
             values, V = scipy.linalg.eigh(A, subset_by_index=(n - k, n - 1))
     return values[::-1][:k], V[:, ::-1][:, :k]
+
+
+# -- one search for all who ask -------------------------------------------------------------------
+
+
+def search_once(
+    X: Reals,
+    order: Callable[[], Indices],
+    metric: tuple[object, ...],
+    k: int,
+    search: Callable[[int], Neighbors],
+    wide: int = 20_000,
+) -> Neighbors:
+    """The k nearest others of each row; in a block `once`, of the same rows in whichever order.
+
+    `order` is that by content. Rows of up to three columns are maps, which are searched for few
+    neighbors only; of more rows than `wide`, longer lists would take time and memory.
+    """
+    results, (n, d) = known_results(), X.shape
+    if results is None or n <= 1:
+        return search(k)
+    by_content = order()
+    key = "neighbors", metric, fingerprint(X[by_content])
+    known: SharedLists | None = results.get(key)
+    near = None if known is None else known.first(k, by_content)
+    if near is not None:
+        return near
+    # One more than needed shows ties at the last; t-SNE of few rows takes all others.
+    width = min(k + 1, n - 1)
+    if d > 3 and n <= wide:
+        width = n - 1 if n <= 500 else max(width, min(results.n_neighbors, n - 1))
+    near = search(width)
+    if near.recall == 1:
+        results.put(key, SharedLists.of(near, by_content))
+    return near.first(k)
+
+
+class SharedLists(NamedTuple):
+    """Lists of one length, of rows in the order of their contents."""
+
+    indices: Indices
+    distances: Reals
+
+    @classmethod
+    def of(cls, near: Neighbors, order: Indices) -> SharedLists:
+        rank = np.empty(len(order), np.int32)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        indices, distances = near.table
+        return cls(rank[indices[order]], distances[order])
+
+    def first(self, k: int, order: Indices) -> Neighbors | None:
+        """The k first of each list, of rows in an order of their own; None if they are unknown.
+
+        Equal distances are in the order of the rows; those at the end of the lists may go on.
+        """
+        n, width = self.indices.shape
+        last = self.distances[:, -1]
+        if k > width or (width < n - 1 and (self.distances[:, k - 1] == last).any()):
+            return None
+        indices, distances = np.empty((n, width), np.int32), np.empty((n, width))
+        indices[order], distances[order] = order[self.indices], self.distances
+        near = Neighbors.of_table(indices, distances)
+        if (distances[:, 1:] == distances[:, :-1]).any():
+            near = Neighbors.of_unsorted(near.indptr, near.indices, near.distances)
+        return near.first(k)

@@ -26,7 +26,7 @@ from .matrices import (
     hash_rows,
     hash_symmetric,
 )
-from .neighbors import Neighbors, RowIndex, joined, nearest_columns
+from .neighbors import Neighbors, RowIndex, joined, nearest_columns, search_once
 
 
 class Measure(NamedTuple):
@@ -281,7 +281,15 @@ class Rows(Space):
         return measure_rows(self.X, self.X, *self.measure, self.center)
 
     def nearest(self, k: int) -> Neighbors:
-        return super().nearest(k) if self.center is None else nearest_rows(self.index, k)
+        if self.center is None:
+            return super().nearest(k)
+        return search_once(
+            self.X,
+            lambda: self.fingerprint().argsort(kind="stable"),
+            (self.metric, self.p),
+            k,
+            lambda k: nearest_rows(self.index, k),
+        )
 
     def query(self, Q: Reals, k: int) -> Neighbors:
         if self.center is None:

@@ -241,6 +241,9 @@ def prepare(
     rows = _check_rows(data, max_samples, decided, seed)
     prepared = prepare_rows(data, rows.sample, rows.findings, decided)
     sample, hubness, findings = prepared.sample, None, rows.findings
+    if sample is not None and sample.is_euclidean:
+        # In the order in which methods take rows, so that products of these serve them as well.
+        sample = sample.take(sample.space.order())
     topics = {finding.topic for finding in findings if finding.severity != "fine"}
     structure = None
     if sample is not None and sample.is_euclidean:  # in an order by content
