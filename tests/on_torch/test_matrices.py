@@ -62,15 +62,17 @@ def test_three_term_recurrences(width, rng):
     near(found.cpu().numpy(), 0.3 * A @ V + 0.2 * V - U)
 
 
-def test_leading_eigenpairs_of_a_matrix_on_the_device(rng):
+@pytest.mark.parametrize("size", [1.0, 1e170])  # squares of which overflow
+def test_leading_eigenpairs_of_a_matrix_on_the_device(size, rng):
     A = rng.normal(size=(400, 400))
-    A = A @ A.T * np.linspace(3, 0.1, 400) * np.linspace(3, 0.1, 400)[:, None]
+    A = size * (A @ A.T * np.linspace(3, 0.1, 400) * np.linspace(3, 0.1, 400)[:, None])
     with using("torch", 2):
         found = leading_eigenpairs(products_of(A), 400, 3, 0, np.float64)
     assert found.residual <= 1e-10
     assert found.quadrature is not None
     values, vectors = np.linalg.eigh(A)
     np.testing.assert_allclose(found.values, values[:-4:-1], rtol=1e-12)
+    assert found.following == pytest.approx(values[-4], rel=1e-3)
     overlap = np.abs((found.vectors * vectors[:, :-4:-1]).sum(0))
     np.testing.assert_allclose(overlap, 1, atol=1e-12)
 

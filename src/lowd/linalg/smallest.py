@@ -393,6 +393,7 @@ def filtered(A: Graph, X: Reals, degree: int, middle: float, half: float) -> Rea
     return now
 
 
+@overridable
 def shifted(A: Graph, V: Reals, a: float = 1.0, b: float = 0.0, less: Reals | None = None) -> Reals:
     """a A V + b V - less."""
     V = np.ascontiguousarray(V)

@@ -20,7 +20,7 @@ from ..backend import allocate
 from ..linalg.centered import Centered, centered_product, half_squares, products_of
 from ..linalg.eigen import Host, place_of
 from ..linalg.laplacian import complement_of
-from ..linalg.smallest import filtered, ritz_pairs
+from ..linalg.smallest import filtered, ritz_pairs, shifted
 from ..methods.mds import Step, Stress, metric_stress
 from ..methods.umap import diffuse
 from ..parameters import Graph, Product, Reals
@@ -210,6 +210,9 @@ class Parts(NamedTuple):
         return out
 
 
+shifted.register(Parts)(Parts.multiply)
+
+
 @lru_cache(64)
 def _hold_factors(*factors: float) -> Tensor:
     """Factors in float64, in which Triton takes none; those of a recurrence are used many times."""
@@ -231,13 +234,10 @@ def parts_of(W: Graph) -> Parts:
 def _(A: Graph, X: Reals, degree: int, middle: float, half: float) -> Reals:
     if not is_worth(float(A.nnz) * X.shape[1] * degree, 2**26):
         return filtered.function(A, X, degree, middle, half)
-    parts = parts_of(A)
+    parts: Any = parts_of(A)
     with explaining_memory(f"{X.shape[1]} vectors of {len(X)} numbers"):
-        before = to_device(X, torch.float64)
-        now = parts.multiply(before, 1 / half, -middle / half)
-        for _ in range(degree - 1):
-            before, now = now, parts.multiply(now, 2 / half, -2 * middle / half, before)
-        return to_numpy(now)
+        start: Any = to_device(X, torch.float64)
+        return to_numpy(filtered.function(parts, start, degree, middle, half))
 
 
 @ritz_pairs.register("torch")

@@ -24,7 +24,7 @@ from ..linalg.principal import (
     scatter_product,
 )
 from ..parameters import Reals
-from ..spaces.space import measure_rows
+from ..spaces.space import PAIRED, measure_rows
 from .arrays import (
     Tensor,
     explaining_memory,
@@ -115,7 +115,7 @@ def _(X: Reals, seen: Seen, k: int) -> Axes:
 def _(
     Q: Reals, X: Reals, measure: str, params: tuple[float, ...], center: Reals | None = None
 ) -> Reals:
-    if not is_worth(len(Q) * len(X), 2**22):
+    if measure in PAIRED or not is_worth(len(Q) * len(X), 2**22):
         return measure_rows.function(Q, X, measure, params, center)
     what = f"the distances of {len(Q)} to {len(X)} rows"
     out = allocate((len(Q), len(X)), X.dtype, what, "use landmarks")
