@@ -229,6 +229,8 @@ def features(one: dict[str, Any]) -> Any:
 def pooled(sets: dict[str, dict[str, Any]], without: str = "") -> Any:
     """One curve for all sets but those whose fits have learned one."""
     held = [one for name, one in sets.items() if name != without and not one["learned"].any()]
+    if not held:
+        return np.array([np.nan] * 4)
     A, correct = np.vstack([features(one) for one in held]), [one["correct"] for one in held]
     has_neighbors = float(np.ptp(A[:, 1]) > 0)
     general = (1.0, 0.01 * has_neighbors, 1.0, 0.01 * has_neighbors)

@@ -35,9 +35,8 @@ Curve = tuple[float, float, float]
 def reach(nearest: Reals, full: float = 0.9) -> Reals:
     """The median distance of training points to their nearest others, and a step beyond it.
 
-    The step is the difference from the 90 % quantile, where confidence begins to halve (at least
-    5 % of it, as evenly spaced points would otherwise make confidence a step function). Duplicates
-    do not count.
+    The step is the difference from the 90 % quantile (at least 5 % of that, as evenly spaced points
+    would otherwise make confidence a step function). Duplicates do not count.
     """
     apart = nearest[np.isfinite(nearest) & (nearest > 0)]
     inside, median = np.quantile(apart, [full, 0.5]) if len(apart) else (0.0, 0.0)
@@ -62,8 +61,11 @@ def familiarity(distance: Reals, reach: Reals) -> Reals:
 
 
 def bound(familiar: Reals) -> Reals:
-    """What confidence cannot exceed: it halves with every step beyond -1."""
-    return np.asarray(np.exp2(np.minimum(familiar + 1, 0)))
+    """What confidence cannot exceed: it halves with every step beyond -2.
+
+    Beyond -1 there is one row in ten of the data themselves; of rows with heavy tails two are.
+    """
+    return np.asarray(np.exp2(np.minimum(familiar + 2, 0)))
 
 
 class LeadingShare(Held):

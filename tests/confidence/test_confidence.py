@@ -66,7 +66,7 @@ def test_near_far_alone_and_together(case):
     assert ((confidence >= 0) & (confidence <= 1)).all()
     assert np.median(confidence) > 0.5  # Q are other rows of the same kind
     assert _confidence(model, take(X, range(20))).mean() > 0.95
-    least = 0.1 if case.name in BOUNDED else 0.01
+    least = 0.2 if case.name in BOUNDED else 0.01
     assert case.name in NOWHERE_FAR or _confidence(model, _far(case, take(Q, [0, 9]))).max() < least
     some = np.array([13, 4, 4, 21])
     same_bits(_confidence(model, take(Q, some)), confidence[some])
@@ -75,15 +75,15 @@ def test_near_far_alone_and_together(case):
 
 @pytest.mark.parametrize("name", ["PCA", "MDS-manhattan", "KernelPCA-laplacian"])
 def test_the_bound_by_the_support_distance(name):
-    """A half for each step beyond nine in ten training rows, from their median to there."""
+    """A half for each step beyond the second, from the median of training rows to nine in ten."""
     case = BY_NAME[name]
     X, Q = case.data()
     Q = Q * np.linspace(0.5, 4, len(Q))[:, None]
     familiar = _familiarity(X, Q, "euclidean" if name == "PCA" else "cityblock")
-    found, far = _confidence(fit(case.model(), X), Q), familiar < -2.5
+    found, far = _confidence(fit(case.model(), X), Q), familiar < -3
     assert far.any()
-    assert (found[far] > 0.001).any()
-    close(found[far], 2 ** (familiar[far] + 1))
+    assert (found[far] > 0.002).any()
+    close(found[far], 2 ** (familiar[far] + 2))
     assert (np.diff(found[np.argsort(familiar)]) >= -1e-12).all()
 
 
@@ -121,7 +121,7 @@ def test_the_probability_of_being_mapped_correctly(model, metric):
     intercept, slope, other_slope = model._general_curve()
     logit = intercept + slope * np.log((kept + 0.01) / (1.01 - kept))
     g = 1 / (1 + np.exp(-logit - other_slope * np.clip(familiar, -3, 1)))
-    close(_confidence(model, Q), np.minimum(g, 2 ** np.minimum(familiar + 1, 0)), factor=1e3)
+    close(_confidence(model, Q), np.minimum(g, 2 ** np.minimum(familiar + 2, 0)), factor=1e3)
 
 
 def test_it_falls_with_distance_and_halves_at_equal_steps():
@@ -152,9 +152,9 @@ def test_a_large_sample_tells_the_same_as_all_rows():
     model = lowd.PCA(2).fit(X)
     assert len(_kept(model)) == 512
     confidence = _confidence(model, new)
-    # Nine in ten are inside, within what a sample of 512 can tell.
-    assert 0.85 < (confidence > 0.95).mean() < 0.98
-    assert 0.01 < (confidence < 0.5).mean() < 0.09
+    # Nearly all are inside, within what a sample of 512 can tell.
+    assert 0.95 < (confidence > 0.95).mean() < 1
+    assert (confidence < 0.5).mean() < 0.02
     assert _confidence(model, new * 6).mean() < 0.01
     # Rows that come in order are kept from all of them.
     ordered = np.sort(X[:, 0])

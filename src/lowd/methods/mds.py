@@ -212,7 +212,8 @@ class MDS(Reducer):
         # 4. What places new points.
         self._sammon = isinstance(weights, str)
         self._means, self._axes = gower_axes(Y[first])
-        near = nearest_columns(far_if_missing(D), min(15, len(D) - 1), np.arange(len(D)))
+        apart = far_if_missing(D[np.ix_(first, first)])
+        near = nearest_columns(apart, min(15, len(apart) - 1), np.arange(len(apart)))
         self._remember(points.take(first), Y[first], near, 60)
         self.route_ = "all pairs" if m is None else "landmarks"
         if m is None:

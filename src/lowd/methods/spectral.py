@@ -356,7 +356,7 @@ class LaplacianEigenmaps(Reducer):
     def _familiarity(self, Q: Any, used: Any) -> Reals:  # noqa: ARG002
         """Given weights tell no distance; a row belongs to the data if it has as much weight."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log2(used / self._reach[0]) - 1)
+            return np.asarray(np.log2(used / self._reach[0]) - 2)
 
     def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
         m = self.n_landmarks or n
