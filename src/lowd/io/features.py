@@ -203,9 +203,7 @@ def _tell(
         examples = tuple(str(cell) for cell in c.cells.head(3).to_list() if cell is not None)
         told.append(ColumnReading(c.name, c.kind, role, why, c.doubt, flag, examples))
         if c.doubt:
-            doubts.append(
-                f"{c.name!r} is taken as a {c.kind}: {c.doubt} (kind={{{c.name!r}: ...}})"
-            )
+            doubts.append(f"{c.name!r}: {c.kind}, {c.doubt} (kind={{{c.name!r}: ...}})")
     told = [t._replace(why=roles.why[t.name]) if t.role == Role.BESIDE else t for t in told]
     commas = sum(c.notation.startswith("decimal comma") for c in columns)
     form = loaded.form + (", decimal comma" if commas else ", decimal point" if loaded.form else "")

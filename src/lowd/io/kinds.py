@@ -210,7 +210,7 @@ def _coordinate(c: Column) -> Decision | None:
 def _year(c: Column) -> Decision | None:
     if not c.is_number or c.distinct < 2:
         return None
-    ends = c.key.endswith(("yr", "year", "ybirth", "yob"))
+    ends = c.key.endswith(("yr", "year", "ybirth", "yob")) or c.key.startswith("yearb")
     named = ends or any(part in words.YEARS for part in c.parts[:1] + c.parts[-1:])
     in_time = c.low >= 1400 and c.high <= 2200
     short = c.distinct < 100 and c.low >= 30 and c.high <= 99

@@ -225,7 +225,9 @@ def _judge_header(names: list[str], body: list[list[str]]) -> tuple[str, bool]:
             return f"{names[spread[0]]}, {names[spread[1]]}, ... are numbers in order", True
     if names[0] == "" and len(spread) == len(names) - 1 >= 2 and len(set(numbers)) == len(numbers):
         rows = [row[0].strip() for row in body]
-        if rows == numbers[: len(rows)] or (len(rows) > 1 and _is_series(rows[:BODY_LINES])):
+        rises = len(numbers) > 2 and _rises(numbers) and all(rows)
+        rises = rises and 2 * sum(_rises(row[1:]) for row in body) < len(body)
+        if rises or rows == numbers[: len(rows)] or (len(rows) > 1 and _is_series(rows)):
             return "the first cell is empty, above the names of the rows", True
     if any(numeric[j] for j in spread) or len(spread) > len(names) // 3:
         return "", True
@@ -316,6 +318,13 @@ def _is_series(names: Sequence[str]) -> bool:
     start = int(names[0])
     years = all(1700 <= int(name) <= 2150 for name in names) and min(steps) > 0
     return years or (len(steps) == 1 and min(steps) > 0 and (start <= 1 or len(names) > 2))
+
+
+def _rises(cells: Sequence[str]) -> bool:
+    """Whether plain numbers are sorted, each larger than the one before."""
+    if not all(re.fullmatch(r"-?\d+(\.\d+)?", cell.strip()) for cell in cells):
+        return False
+    return all(float(a) < float(b) for a, b in pairwise(cells))
 
 
 def _fit(cells: list[str], width: int) -> list[str]:
