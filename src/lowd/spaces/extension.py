@@ -95,9 +95,12 @@ def differences(rows: Reals, origins: Reals) -> Reals:
 
     Halves never overflow, and squares of what is left neither over- nor underflow.
     """
-    Z = 0.5 * rows.astype(np.float64) - 0.5 * origins[:, None, :].astype(np.float64)
-    exponents = np.frexp(np.abs(Z).max(axis=(1, 2), initial=0))[1]
-    return np.asarray(np.ldexp(Z, -exponents[:, None, None]))
+    Z = rows.astype(np.float64)
+    Z *= 0.5
+    Z -= 0.5 * origins[:, None, :].astype(np.float64)
+    largest = np.maximum(Z.max(axis=(1, 2), initial=0), -Z.min(axis=(1, 2), initial=0))
+    Z *= np.ldexp(1.0, np.minimum(-np.frexp(largest)[1], 1000))[:, None, None]
+    return Z
 
 
 def rebuilding_weights(Z: Reals, reg: float, rounding: float = 1e-13) -> Reals:
