@@ -129,32 +129,20 @@ def diagnose(
     for name, count in (("n_neighbors", n_neighbors), ("max_samples", max_samples)):
         if count is not None and count < 1:
             raise ParameterError(f"{name}={count}: expected a whole number >= 1.")
+    notes: list[str] = []
     if is_blocks(X):
         rows = RowBlocks.of(X)
         sample = rows.draw(MAX_DIAGNOSED_ROWS, finite=False)
-        found = diagnose(
-            sample.items,
-            metric=metric,
-            metric_params=metric_params,
-            n_neighbors=n_neighbors,
-            columns=rows.names if columns is None else columns,
-            steps=steps,
-            keep=keep,
-            max_samples=max_samples,
-            random_state=random_state,
-            backend=backend,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        drawn = len(sample.row_indices)
-        note = f"{drawn} of {sample.n_seen} rows in blocks are diagnosed; costs are of these."
-        return replace(found, notes=[note, *found.notes])
+        X, columns = sample.items, rows.names if columns is None else columns
+        drawn = f"{len(sample.row_indices)} of {sample.n_seen} rows in blocks"
+        notes = [f"{drawn} are diagnosed; costs are of these."]
     data, decided, seed = _read(X, metric, metric_params, columns, steps, keep, random_state)
     with progress.show_bar(verbose), using(backend, n_jobs), single_threaded_blas():
         mixed = None
         if data.non_numeric and data.kind == "rows" and data.metric == "euclidean":
             mixed = read_data(X, "gower") if is_table(X) else None
-        return _diagnose(data, n_neighbors, max_samples, decided, seed, mixed)
+        found = _diagnose(data, n_neighbors, max_samples, decided, seed, mixed)
+    return replace(found, notes=[*notes, *found.notes])
 
 
 def decide(
@@ -239,8 +227,8 @@ def prepare(
 ) -> Preparing:
     """Decide the steps before a method, by all entries and a sample of the rows."""
     rows = _check_rows(data, max_samples, decided, seed)
-    prepared = prepare_rows(data, rows.sample, rows.findings, decided)
-    sample, hubness, findings = prepared.sample, None, rows.findings
+    sample, hubness, findings = rows.sample, None, rows.findings
+    sample = prepare_rows(data, sample, findings, decided)
     if sample is not None and sample.is_euclidean:
         # In the order in which methods take rows, so that products of these serve them as well.
         sample = sample.take(sample.space.order())
@@ -258,8 +246,9 @@ def prepare(
             noise = check_noise(sample, hubness, "genotypes" in topics, "counts" in topics, seed)
             hubness = hubness if noise is None else noise
         findings = [*findings, hubness]
-    notes = [*rows.notes, *prepared.notes]
-    steps = decided.merge(findings)
+    steps, notes = decided.merge(findings), rows.notes
+    if sample is not None and steps and data.kind == "rows":
+        notes = [*notes, f"Neighbors were searched after these steps: {', '.join(steps)}."]
     return Preparing(findings, steps, notes, sample, rows.is_subsample, hubness, structure)
 
 

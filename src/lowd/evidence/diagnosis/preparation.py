@@ -60,30 +60,22 @@ class Decided(NamedTuple):
         return {name: merged[name] for name in STEP_PARAMETERS if name in merged}
 
 
-class PreparedRows(NamedTuple):
-    """The sampled rows after the steps that the findings call for."""
-
-    sample: Sample | None
-    notes: list[str]
-
-
 def prepare_rows(
     data: RawData, sample: Sample | None, findings: list[Finding], decided: Decided
-) -> PreparedRows:
-    """Apply the steps to the sampled rows; rows that are equal afterwards count once."""
+) -> Sample | None:
+    """The sampled rows after the steps before PCA; those that are equal then count once."""
     params = decided.merge(findings)
     for name in ("pca", "correct_shrinkage"):
         params.pop(name, None)
     if sample is None or not params or data.kind != "rows" or data.metric != "euclidean":
-        return PreparedRows(sample, [])
+        return sample
     for name in ("drop", "log1p"):
         if isinstance(params.get(name), tuple | list):
             params[name] = data.index_columns(params[name])
     X = data.take_raw(sample.rows).X
     rows = rescale(Preparation.learn(X, **params).apply(X))
     first = np.sort(np.unique(hash_rows(rows), return_index=True)[1])
-    notes = [f"Neighbors were searched after these steps: {', '.join(params)}."]
-    return PreparedRows(replace(sample, items=rows[first], rows=sample.rows[first]), notes)
+    return replace(sample, items=rows[first], rows=sample.rows[first])
 
 
 def check_noise(
