@@ -69,7 +69,8 @@ def choose(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
     found = prepared.diagnosis
     assert found is not None
     for finding in found.findings:
-        if finding.action is None and finding.severity in ("error", "warning"):
+        said = finding.topic == "structure"  # by the choice of the method
+        if finding.action is None and finding.severity in ("error", "warning") and not said:
             console.note(str(finding))
     if not found.recommendations:
         raise DataError(

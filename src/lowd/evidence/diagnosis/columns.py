@@ -231,7 +231,9 @@ def _check_constant(data: RawData, summary: ColumnSummary, meaning: Meaning) -> 
         "notice",
         "constant",
         f"{len(constant)} {columns} constant: {list_some(names)}.",
-        "They change no distance; drop them to save time.",
+        "They change no distance; drop them to save time."
+        if len(constant) > 1
+        else "It changes no distance; drop it to save time.",
         tuple(names[:MAX_AFFECTED]),
         _drop(data, constant, meaning),
     )
