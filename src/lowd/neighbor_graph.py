@@ -53,8 +53,9 @@ def neighbors(
         Neighbors of each row besides itself.
     metric : str or callable, default="euclidean"
         "euclidean", "sqeuclidean", "cosine", "correlation", "manhattan", "chebyshev", "minkowski",
-        "hamming", "jaccard", "gower" for tables, "precomputed" for a matrix of distances, or a
-        function of two rows (or objects) that returns their distance.
+        "hamming", "jaccard", "canberra", "braycurtis", "dice", "hellinger", "haversine", "gower"
+        for tables, "precomputed" for a matrix of distances, or a function of two rows (or objects)
+        that returns their distance.
     metric_params : dict or None, default=None
         Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
         keywords of a callable.
@@ -213,8 +214,9 @@ class NeighborsTransformer(Reducer):
         Neighbors of each row besides itself.
     metric : str or callable, default="euclidean"
         "euclidean", "sqeuclidean", "cosine", "correlation", "manhattan", "chebyshev", "minkowski",
-        "hamming", "jaccard", "gower" for tables, "precomputed" for a matrix of distances, or a
-        function of two rows (or objects) that returns their distance.
+        "hamming", "jaccard", "canberra", "braycurtis", "dice", "hellinger", "haversine", "gower"
+        for tables, "precomputed" for a matrix of distances, or a function of two rows (or objects)
+        that returns their distance.
     metric_params : dict or None, default=None
         Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
         keywords of a callable.

@@ -91,8 +91,18 @@ Metric = (
         "minkowski",
         "hamming",
         "jaccard",
+        "canberra",
+        "braycurtis",
+        "dice",
+        "hellinger",
+        "haversine",
         "gower",
         "precomputed",
+        "l1",
+        "l2",
+        "cityblock",
+        "taxicab",
+        "linf",
     ]
     | Callable[..., Any]
 )

@@ -275,3 +275,31 @@ def test_metric_and_kernel_parameters_that_do_not_exist():
         lowd.KernelPCA(2, kernel="rbf", kernel_params={"gamma": 1}).fit(X)
     with pytest.raises(ParameterError, match="only a callable"):
         lowd.KernelPCA(2, kernel="linear", kernel_params={"gamma": 1}).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::lowd.errors.LowdWarning")
+def test_metrics_of_other_libraries_have_their_names(rng):
+    X = rng.random((60, 4))
+    for name, own in (("l1", "manhattan"), ("taxicab", "manhattan"), ("linf", "chebyshev")):
+        model, expected = (lowd.Isomap(n_neighbors=8, metric=m).fit(X) for m in (name, own))
+        same_bits(model.transform(X + 0.01), expected.transform(X + 0.01))
+        assert model.get_params()["metric"] == name
+    near = lowd.ClassicalMDS(2, metric="l2").fit(csr_array(X))
+    close(near.embedding_, lowd.ClassicalMDS(2).fit_transform(X))
+    y = X[:, 0]
+    given = {"n_epochs": 5, "n_neighbors": 8}
+    model = lowd.UMAP(target_metric="l2", **given).fit(X, y)
+    same_bits(model.embedding_, lowd.UMAP(target_metric="euclidean", **given).fit_transform(X, y))
+
+
+def test_entries_that_a_metric_cannot_compare():
+    X = rows_like(20, 3)
+    for metric in ("braycurtis", "hellinger"):
+        with pytest.raises(DataError, match=rf"{metric}' compares amounts, but row \d+, column"):
+            lowd.Isomap(n_neighbors=3, metric=metric).fit(X)
+    with pytest.raises(DataError, match=r"latitude .* got 3 columns; for degrees"):
+        lowd.Isomap(n_neighbors=3, metric="haversine").fit(X)
+    with pytest.raises(DataError, match=r"radians"):
+        lowd.Isomap(n_neighbors=3, metric="haversine").fit(90 * X[:, :2])
+    with pytest.raises(DataError, match="empty set"):
+        lowd.Isomap(n_neighbors=3, metric="dice").fit(X * (np.arange(20) != 4)[:, None])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import haversine_distances
 from sklearn.neighbors import NearestNeighbors
 
 from case_data import rows_like
@@ -29,20 +30,36 @@ METRICS = [
     ("minkowski", {}, {"metric": "euclidean"}),
     ("hamming", {}, {"metric": "hamming"}),
     ("jaccard", {}, {"metric": "jaccard"}),
+    ("dice", {}, {"metric": "dice"}),
+    ("canberra", {}, {"metric": "canberra"}),
+    ("braycurtis", {}, {"metric": "braycurtis"}),
+    ("hellinger", {}, {"metric": "euclidean"}),
+    ("haversine", {}, {"metric": "haversine"}),
+    ("l1", {}, {"metric": "cityblock"}),
+    ("l2", {}, {"metric": "euclidean"}),
+    ("cityblock", {}, {"metric": "cityblock"}),
+    ("taxicab", {}, {"metric": "cityblock"}),
+    ("linf", {}, {"metric": "chebyshev"}),
 ]
 every_metric = pytest.mark.parametrize(("metric", "params", "peer"), METRICS, ids=str)
 
 
 def data(metric, n, d, dtype, seed):
     X = rows_like(n, d, seed, dtype)
-    if metric in ("hamming", "jaccard"):
+    if metric in ("hamming", "jaccard", "dice"):
         X = np.round(X) % 2
         X[:, 0] = 1  # no empty sets
-    return X
+    if metric in ("braycurtis", "hellinger"):
+        X = np.abs(X)
+    return np.ascontiguousarray(X[:, :2] / 4) if metric == "haversine" else X
 
 
 def exact(Q, X, metric, peer):
-    kind = bool if metric == "jaccard" else np.float64
+    kind = bool if metric in ("jaccard", "dice") else np.float64
+    if metric == "hellinger":
+        Q, X = (np.sqrt(A / A.sum(1, keepdims=True, dtype=np.float64) / 2) for A in (Q, X))
+    if metric == "haversine":
+        return haversine_distances(Q.astype(kind), X.astype(kind))
     return cdist(Q.astype(kind), X.astype(kind), **peer)
 
 

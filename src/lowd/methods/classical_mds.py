@@ -48,8 +48,9 @@ class ClassicalMDS(Reducer):
         Number of dimensions of the embedding.
     metric : str or callable, default="euclidean"
         A name ("euclidean", "sqeuclidean", "cosine", "correlation", "manhattan", "chebyshev",
-        "minkowski", "hamming", "jaccard"), "gower" for tables of numbers and categories,
-        "precomputed" for distances between all rows, or f(a, b) -> number for any objects.
+        "minkowski", "hamming", "jaccard", "canberra", "braycurtis", "dice", "hellinger",
+        "haversine"), "gower" for tables of numbers and categories, "precomputed" for distances
+        between all rows, or f(a, b) -> number for any objects.
     metric_params : dict or None, default=None
         Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
         keywords of a callable.
@@ -295,7 +296,11 @@ class ClassicalMDS(Reducer):
         return np.asarray(np.maximum(to_mean - np.square(Y).sum(1), 0))
 
     def _is_pca(self) -> bool:
-        return self.metric == "euclidean" and not self.metric_params and self.n_landmarks is None
+        return (
+            self.metric in ("euclidean", "l2")
+            and not self.metric_params
+            and self.n_landmarks is None
+        )
 
     def _correct(self, D: Reals, constant: float | Reals) -> Reals:
         """Distances plus a constant, except between a point and itself or a duplicate."""

@@ -50,7 +50,7 @@ from ..spaces.graph import (
 )
 from ..spaces.known import Known, Lists
 from ..spaces.neighbors import Neighbors
-from ..spaces.space import Rows, Space, space_of, take_rows
+from ..spaces.space import METRICS, Rows, Space, space_of, take_rows
 
 
 class Isomap(Reducer):
@@ -72,9 +72,10 @@ class Isomap(Reducer):
         Edges lead to all samples within this distance instead of to `n_neighbors`.
     metric : str or callable, default="euclidean"
         A name ("euclidean", "sqeuclidean", "cosine", "correlation", "manhattan", "chebyshev",
-        "minkowski", "hamming", "jaccard", or "gower" for a table of mixed columns); a callable of
-        two rows or objects; or "precomputed": X holds the distances between all samples, or is the
-        sparse graph of a KNeighborsTransformer.
+        "minkowski", "hamming", "jaccard", "canberra", "braycurtis", "dice", "hellinger",
+        "haversine", or "gower" for a table of mixed columns); a callable of two rows or objects; or
+        "precomputed": X holds the distances between all samples, or is the sparse graph of a
+        KNeighborsTransformer.
     metric_params : dict or None, default=None
         Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
         keywords of a callable.
@@ -348,7 +349,7 @@ class Isomap(Reducer):
         if isinstance(space, BlockRows) and issparse(space.X[np.arange(1)]):
             return
         self._rows = None
-        if isinstance(space, Rows) and space.metric in ("cosine", "correlation"):
+        if isinstance(space, Rows) and METRICS[space.metric].unit_length:
             self._rows = (X.rows if isinstance(X, Known) else X)[graph.first_row]
         drawn = graph.space.draw(min(graph.space.n, 1000), seed, "left out")
         self.reconstruction_error_ = preimage_error(self._embedded, self._way_back, drawn)

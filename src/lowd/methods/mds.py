@@ -73,9 +73,10 @@ class MDS(Reducer):
         Number of dimensions of the embedding.
     metric : str or callable, default="euclidean"
         A name ("euclidean", "sqeuclidean", "cosine", "correlation", "manhattan", "chebyshev",
-        "minkowski", "hamming", "jaccard"), "gower" for tables of numbers and categories,
-        "precomputed", or f(a, b) -> number for any objects. Of "precomputed" distances NaN is
-        missing, and 0 means the same object.
+        "minkowski", "hamming", "jaccard", "canberra", "braycurtis", "dice", "hellinger",
+        "haversine"), "gower" for tables of numbers and categories, "precomputed", or f(a, b) ->
+        number for any objects. Of "precomputed" distances NaN is missing, and 0 means the same
+        object.
     metric_params : dict or None, default=None
         Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
         keywords of a callable.
@@ -372,9 +373,10 @@ class NonMetricMDS(MDS):
         Number of dimensions of the embedding.
     metric : str or callable, default="euclidean"
         A name ("euclidean", "sqeuclidean", "cosine", "correlation", "manhattan", "chebyshev",
-        "minkowski", "hamming", "jaccard"), "gower" for tables of numbers and categories,
-        "precomputed", or f(a, b) -> number for any objects. Of "precomputed" distances NaN is
-        missing, and 0 means the same object.
+        "minkowski", "hamming", "jaccard", "canberra", "braycurtis", "dice", "hellinger",
+        "haversine"), "gower" for tables of numbers and categories, "precomputed", or f(a, b) ->
+        number for any objects. Of "precomputed" distances NaN is missing, and 0 means the same
+        object.
     metric_params : dict or None, default=None
         Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
         keywords of a callable.

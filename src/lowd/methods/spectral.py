@@ -93,8 +93,9 @@ class LaplacianEigenmaps(Reducer):
         "commute": squared distances in all n - 1 dimensions are commute times of the random walk.
     metric : str or callable, default="euclidean"
         A name ("euclidean", "sqeuclidean", "cosine", "correlation", "manhattan", "chebyshev",
-        "minkowski", "hamming", "jaccard", or "gower" for a table of mixed columns); a callable of
-        two rows or objects; or "precomputed": X holds the distances between all samples.
+        "minkowski", "hamming", "jaccard", "canberra", "braycurtis", "dice", "hellinger",
+        "haversine", or "gower" for a table of mixed columns); a callable of two rows or objects; or
+        "precomputed": X holds the distances between all samples.
     metric_params : dict or None, default=None
         Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
         keywords of a callable.
@@ -397,8 +398,9 @@ class DiffusionMaps(Reducer):
         all pairs up to 5,000, and 60 neighbors beyond (`n_neighbors_` says which).
     metric : str or callable, default="euclidean"
         A name ("euclidean", "sqeuclidean", "cosine", "correlation", "manhattan", "chebyshev",
-        "minkowski", "hamming", "jaccard", or "gower" for a table of mixed columns); a callable of
-        two rows or objects; or "precomputed": X holds the distances between all samples.
+        "minkowski", "hamming", "jaccard", "canberra", "braycurtis", "dice", "hellinger",
+        "haversine", or "gower" for a table of mixed columns); a callable of two rows or objects; or
+        "precomputed": X holds the distances between all samples.
     metric_params : dict or None, default=None
         Parameters of the metric: {"p": 3} for "minkowski", {"weights": [...]} for "gower", or
         keywords of a callable.

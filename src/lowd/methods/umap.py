@@ -201,7 +201,9 @@ class UMAP(Reducer):
     init: Literal["pca", "spectral", "random"] | np.ndarray = "pca"
     repulsion_strength: NonNegative = 1.0
     negative_sample_rate: NonNegative = 5
-    target_metric: Literal["categorical", "euclidean", "manhattan", "chebyshev"] = "categorical"
+    target_metric: Literal["categorical", "euclidean", "manhattan", "chebyshev", "l1", "l2"] = (
+        "categorical"
+    )
     target_weight: Fraction = 0.5
     dens_lambda: NonNegative = 0.0
     dens_frac: Fraction = 0.3
@@ -473,7 +475,7 @@ class UMAP(Reducer):
         """Keep dense rows as they came, if the space has others; and say how well it returns."""
         X = X.rows if isinstance(X, Known) else X
         self._rows = None
-        if isinstance(X, np.ndarray) and self.metric in ("cosine", "correlation"):
+        if isinstance(X, np.ndarray) and self.metric in ("cosine", "correlation", "hellinger"):
             self._rows = X[first_row]
         rows = self._dense_rows()
         if rows is not None:
@@ -641,7 +643,7 @@ def merge_target(target: Reals, metric: str, point_of_row: Indices, n: int) -> R
     return np.where(least == most, most, -1)
 
 
-def intersect_with_target(W: Graph, target: Reals, metric: str, weight: float, k: int) -> Graph:
+def intersect_with_target(W: Graph, target: Reals, metric: Any, weight: float, k: int) -> Graph:
     """The fuzzy intersection of a graph with its targets, as in umap-learn.
 
     Between points of different classes, or of an unknown one, memberships fall by a factor; with
@@ -650,7 +652,7 @@ def intersect_with_target(W: Graph, target: Reals, metric: str, weight: float, k
     """
     if metric == "categorical":
         return connect_locally(draw_classes_together(W, target, weight))
-    near = Rows(target, metric).nearest(min(k, len(target) - 1))
+    near = space_of(target, metric).nearest(min(k, len(target) - 1))
     A = near._replace(distances=memberships(near, 1.0)[0]).as_graph(len(target))
     A.eliminate_zeros()
     return connect_locally(intersect_graphs(W, A, weight))

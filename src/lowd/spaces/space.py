@@ -36,6 +36,8 @@ class Measure(NamedTuple):
     factor: float | None = None  # of the Euclidean distance or its square
     unit_length: bool = False
     centered: bool = False  # each row, before its length is made 1
+    rooted: bool = False  # each entry, before that
+    amounts: bool = False  # entries are 0 or more
 
 
 METRICS = {
@@ -49,6 +51,18 @@ METRICS = {
     "minkowski": Measure("minkowski"),
     "hamming": Measure("hamming"),
     "jaccard": Measure("jaccard"),
+    # Roots of shares of 1 are unit vectors.
+    "hellinger": Measure("euclidean", 0.5**0.5, unit_length=True, rooted=True, amounts=True),
+    "canberra": Measure("canberra"),
+    "braycurtis": Measure("braycurtis", amounts=True),
+    "dice": Measure("dice"),
+    "haversine": Measure("haversine"),
+}
+# Names that other libraries have for some of them.
+SAME = {
+    **dict.fromkeys(("l1", "cityblock", "taxicab"), "manhattan"),
+    "l2": "euclidean",
+    "linf": "chebyshev",
 }
 
 
@@ -65,9 +79,9 @@ def space_of(X: Any, metric: Metric = "euclidean", params: MetricParams = None) 
     check_metric(metric, params)
     if metric == "precomputed":
         return Matrix(X)
-    if metric not in METRICS:
-        raise ParameterError(f"metric={metric!r} needs a table of columns, not rows.", "metric")
     name, p = named_metric(metric, params)
+    if name not in METRICS:
+        raise ParameterError(f"metric={metric!r} needs a table of columns, not rows.", "metric")
     rows = prepare_rows(X, name)
     return Rows(rows.copy() if rows is X else rows, name, p)
 
@@ -90,7 +104,7 @@ def check_metric(metric: str, params: MetricParams) -> None:
 def named_metric(metric: str, params: MetricParams) -> tuple[str, float]:
     """A checked metric, by the own name of minkowski's order where it has one, and that order."""
     if metric != "minkowski":
-        return metric, 2.0
+        return SAME.get(metric, metric), 2.0
     p = float((params or {}).get("p", 2.0))
     return {1.0: "manhattan", 2.0: "euclidean"}.get(p, metric), p
 
@@ -515,14 +529,37 @@ def measure_rows(
 ) -> Reals:
     """A measure of all rows Q to all rows X; half of them are computed where Q is X.
 
-    The measures are the distances and kernels that `_native.pairwise` lists. Rows near the center
-    are compared faster.
+    The measures are the distances and kernels that `_native.pairwise` lists, and those of
+    `measure_pairs`. Rows near the center are compared faster.
     """
     what = f"the distances of {len(Q)} to {len(X)} rows"
     out = allocate((len(Q), len(X)), X.dtype, what, "use landmarks")
     n_threads, poll = threads(len(Q) * X.size), progress.step("distances")
+    if measure in PAIRED:
+        for some in chunks(len(Q), X.size, 2**17):
+            out[some] = measure_pairs(Q[some, None], X, measure)
+            poll(some.stop, len(Q))
+        return out
     _native.pairwise(Q, X, measure, params, center, Q is X, out, n_threads, poll)  # type: ignore[arg-type]
     return out
+
+
+PAIRED = ("canberra", "braycurtis", "dice", "haversine")  # which the native core does not have
+
+
+def measure_pairs(A: Reals, B: Reals, measure: str) -> Reals:
+    """One of these distances between corresponding rows, which are broadcast; in float64."""
+    A, B = A.astype(np.float64), B.astype(np.float64)
+    if measure == "haversine":  # of latitude and longitude, on a sphere of radius 1
+        half = np.square(np.sin((A - B) / 2))
+        chord = half[..., 0] + np.cos(A[..., 0]) * np.cos(B[..., 0]) * half[..., 1]
+        return np.asarray(2 * np.arcsin(np.sqrt(np.minimum(chord, 1))))
+    if measure == "dice":
+        A, B = (A != 0).astype(np.float64), (B != 0).astype(np.float64)
+    gap, size = np.abs(A - B), np.abs(A) + np.abs(B)
+    if measure != "canberra":
+        return np.asarray(gap.sum(-1) / size.sum(-1))
+    return np.asarray(np.divide(gap, size, out=np.zeros_like(gap), where=size > 0).sum(-1))
 
 
 @overridable
@@ -574,18 +611,29 @@ def prepare_rows(X: Reals, metric: str) -> Reals:
     Rows that it cannot use are refused. The distance 1 of an empty set to all others, for one, is a
     mere convention, and in a neighbor graph it would be a short circuit.
     """
-    empty = ~np.asarray(X.any(1)) if metric == "jaccard" else np.zeros(1, bool)
+    counted = metric in ("jaccard", "dice", "braycurtis")
+    empty = ~np.asarray(X.any(1)) if counted else np.zeros(1, bool)
     if empty.any():
         raise DataError(
             f"row {_numbers_of(empty)} is an empty set (all entries are 0), which shares nothing "
             "with any other; drop it or use metric='hamming'."
         )
     measure = METRICS[metric]
+    if measure.amounts and X.min(initial=0) < 0:
+        row, column = (int(at[0]) for at in np.nonzero(X < 0))
+        raise DataError(
+            f"metric={metric!r} compares amounts, but row {row}, column {column} is "
+            f"{X[row, column]:g}; use metric='manhattan'."
+        )
+    if metric == "haversine":
+        _check_places(X)
     if not measure.unit_length:
         return np.ascontiguousarray(X)
     out, lost = np.empty(X.shape, X.dtype), np.zeros(len(X), bool)
     for some in chunks(len(X), X.shape[1], 2**18):
         rows = X[some].astype(np.float64)
+        if measure.rooted:
+            rows = np.sqrt(rows)
         if measure.centered:
             lost[some] = rows.min(1) == rows.max(1)  # less their rounded mean they might not be 0
             rows -= rows.mean(1, keepdims=True)
@@ -596,6 +644,15 @@ def prepare_rows(X: Reals, metric: str) -> Reals:
         out[some] = rows / np.where(lengths > 0, lengths, 1)
     refuse_directionless(lost, measure.centered)
     return out
+
+
+def _check_places(X: Reals) -> None:
+    """Raise an error unless the columns may be latitudes and longitudes in radians."""
+    if X.shape[1] != 2 or np.abs(X[:, 0]).max(initial=0) > np.pi / 2 * (1 + 1e-6):
+        raise DataError(
+            "metric='haversine' needs two columns, latitude (from -π/2 to π/2) and longitude in "
+            f"radians, got {X.shape[1]} columns; for degrees pass numpy.radians(X)."
+        )
 
 
 def refuse_directionless(lost: Indices, centered: bool) -> None:

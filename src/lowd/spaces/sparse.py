@@ -17,6 +17,7 @@ from .known import Lists, read_graph
 from .matrices import column_range, hash_rows, mixed, places, sum_of_words
 from .space import (
     METRICS,
+    SAME,
     Objects,
     Space,
     check_metric,
@@ -234,4 +235,4 @@ def squared_lengths(X: csr_array) -> Reals:
 
 def takes_sparse(metric: Metric) -> bool:
     """Whether sparse rows can be compared by the metric as they are."""
-    return metric in SPARSE_METRICS
+    return not callable(metric) and SAME.get(metric, metric) in SPARSE_METRICS

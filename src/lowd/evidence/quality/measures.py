@@ -757,7 +757,9 @@ def compare_centroids(
 ) -> dict[str, Measure]:
     """Measures by the centroids of classes, for rows of numbers with up to 200 classes."""
     c, n = int(codes.max()) + 1, len(codes)
-    no_centroids = callable(metric) or metric in ("precomputed", "gower", "hamming", "jaccard")
+    no_centroids = callable(metric) or metric in (
+        *("precomputed", "gower", "hamming", "jaccard", "dice", "haversine"),
+    )
     if no_centroids or c > MAX_CENTROID_CLASSES:
         return {}
     share = csr_array((1 / np.bincount(codes)[codes], (codes, np.arange(n))), shape=(c, n))

@@ -26,7 +26,7 @@ from ...spaces import (
     measure_rows,
     nearest_columns,
 )
-from ...spaces.space import METRICS, query_rows
+from ...spaces.space import METRICS, PAIRED, measure_pairs, query_rows
 from ...spaces.sparse import squared_lengths
 
 RowSelection: TypeAlias = NDArray[np.int64] | None  # rows to evaluate; None: all
@@ -152,6 +152,8 @@ def remove_self(found: NeighborGraph, own: Indices) -> NeighborGraph:
 
 def _row_distances(A: Reals, B: Reals, measure: str, params: tuple[float, ...]) -> Reals:
     """Distances between corresponding rows."""
+    if measure in PAIRED:
+        return measure_pairs(A, B, measure)
     if measure == "jaccard":
         either = ((A != 0) | (B != 0)).sum(1)
         return np.asarray(((A != 0) != (B != 0)).sum(1) / np.maximum(either, 1))
