@@ -104,8 +104,16 @@ def test_small_parts_count_together():
     assert group_rows(np.arange(100) < 10, neighbors) == []
 
 
-def test_few_neighbors_and_sampled_rows_are_not_judged(embedding):
-    Y = tear(embedding, 0)
-    assert lowd.evaluate(X, Y, n_neighbors=5).damaged == []
-    assert lowd.evaluate(X, Y, anchors=300).damaged == []
+def test_few_neighbors_are_not_judged(embedding):
+    assert lowd.evaluate(X, tear(embedding, 0), n_neighbors=5).damaged == []
     assert describe_damage([]) == ""
+
+
+def test_of_sampled_rows_a_part_is_judged(embedding, monkeypatch):
+    monkeypatch.setattr("lowd.evidence.quality.evaluation.MAX_JUDGED_SAMPLES", 1200)
+    found = lowd.evaluate(X, tear(embedding, 0), labels=NAMES, anchors=300)
+    (group,) = found.damaged
+    assert (group.kind, group.classes) == ("torn", ("digit 0",))
+    assert np.mean(y[group.rows] == 0) > 0.9
+    assert any("1200 random rows" in note for note in found.notes)
+    assert lowd.evaluate(X, embedding, anchors=300).damaged == []

@@ -53,6 +53,7 @@ from .metric_spaces import GraphSpace, RowSelection, nearest_others, ranks_of
 from .reliability import Reliability
 from .result import Evaluation
 
+MAX_JUDGED_SAMPLES = 5000  # rows in which damaged groups are looked for, if not all are evaluated
 MIN_NOTED_TIES = 0.05  # share of rows with ties below which ranks hardly depend on them
 
 
@@ -206,6 +207,8 @@ def _compute_scores(given: EvaluationInput) -> Scores:
     data = truncate(found, given.k)
     embedding = truncate(nearest_others(given.embedding, given.rows, given.k + 1), given.k)
     pointwise, damaged = _compute_rank_measures(given, data, embedding)
+    if given.rows is not None:
+        damaged = _find_damage_in_sample(given)
     measures = {name: given.average(name, values) for name, values in pointwise.items()}
     pointwise["stretch"] = compute_stretch(data, embedding)
     pairs = None
@@ -238,7 +241,7 @@ def _compare_with_nulls(given: EvaluationInput) -> Structure | None:
 def _compute_rank_measures(
     given: EvaluationInput, data: NeighborGraph, embedding: NeighborGraph
 ) -> tuple[dict[str, Reals], list[DamagedGroup]]:
-    """Rank-based measures of each row, and damaged groups of rows, if all rows are evaluated.
+    """Rank-based measures of each row, and damaged groups of rows if all are evaluated.
 
     Those of false neighbors need ranks in the data. Fewer than ten neighbors show no damage.
     """
@@ -267,6 +270,25 @@ def _compute_rank_measures(
     values |= {"neighbor_recall": recall, "lcmc": recall - given.k / (given.n - 1)}
     values["bnx"] = -missing.rank_bias()  # extrusions count below 0
     return values, damaged
+
+
+def _find_damage_in_sample(given: EvaluationInput) -> list[DamagedGroup]:
+    """Damaged groups among fewer rows, all of which are evaluated."""
+    if isinstance(given.data, GraphSpace):
+        return []
+    m = min(given.n, MAX_JUDGED_SAMPLES)
+    rows = np.sort(given.order[random.subset(given.seed, "judged", given.n, m)])
+    part = replace(
+        given,
+        data=given.data.take(rows),
+        embedding=given.embedding.take(rows),
+        labels=None if given.labels is None else given.labels[rows],
+        n_sampled=m,
+    )
+    spaces = part.data, part.embedding
+    near = (truncate(nearest_others(space, None, given.k + 1), given.k) for space in spaces)
+    found = _compute_rank_measures(part, *near)[1]
+    return [group._replace(rows=rows[group.rows]) for group in found]
 
 
 def _add_label_measures(
@@ -303,6 +325,9 @@ def _notes(given: EvaluationInput, scores: Scores) -> list[str]:
             f"Neighborhoods are evaluated at {sampled} of {given.n} rows, each against all; "
             "intervals cover the value of all rows with a probability of 95 %."
         )
+        if scores.damaged:
+            judged = min(given.n, MAX_JUDGED_SAMPLES)
+            notes.append(f"Damaged groups are those of {judged} random rows among each other.")
     if scores.pairs is None:
         notes.append(
             "A neighbor graph has no other distances: trustworthiness, the rank error of false "

@@ -71,8 +71,8 @@ class Evaluation:
     random_state : the seed of sampled rows, pairs and triplets, if one was given
     structure : is there structure to see in the data, and is it more than linear? None where the
         data are not rows with Euclidean distances
-    damaged : groups of rows that are torn apart, laid on others or folded, the largest first, if
-        all rows were evaluated
+    damaged : groups of rows that are torn apart, laid on others or folded, the largest first; of
+        5000 random rows if not all were evaluated
     reliability : promised and found confidence of new points, if the model's is calibrated
     n_samples, n_neighbors, metric, seconds
     exact : are rank-based measures computed from all rows?
