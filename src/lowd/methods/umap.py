@@ -38,7 +38,6 @@ from ..reducer import Reducer
 from ..spaces import (
     Known,
     Neighbors,
-    Rows,
     Space,
     approach,
     distinct_neighbors,
