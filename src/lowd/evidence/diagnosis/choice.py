@@ -84,6 +84,7 @@ def choose(
     best = max(areas, key=lambda method: areas[method])
     chosen = next(method for method in areas if areas[method] >= areas[best] - margin)
     claim = "" if structure is None else structure.claim
+    is_noise = structure is not None and structure.kind == "noise"
     if claim:
         chosen = linear
     order = sorted(areas, key=lambda method: (method != chosen, -areas[method]))
@@ -94,7 +95,8 @@ def choose(
             params["n_neighbors"] = neighbors
         reason = _explain(method, areas, linear, best, len(part)) + " " + READING[method]
         if claim and method == chosen:
-            reason = f"{claim} {reason}"
+            what = reason.removesuffix(f" {READING[method]}") if is_noise else reason
+            reason = f"{claim} {what}"
         axes = _name_axes(data, sample, steps) if method == "PCA" else ()
         recommended.append(Recommendation(method, params, reason, steps, areas[method], axes))
     return recommended
