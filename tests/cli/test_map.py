@@ -377,3 +377,15 @@ def test_ties_are_broken_alike_when_a_map_is_evaluated(lowd_command):
     again = lowd_command("evaluate", "ties.csv", "map.csv", "--label", "one", "--json")
     assert again.code == 0, again.err
     assert quality(json.loads(again.out)) == quality(json.loads(made.out)["quality"])
+
+
+def test_places_keep_their_scale(lowd_command):
+    """Latitude and longitude are one thing: degrees."""
+    rng = np.random.default_rng(0)
+    table = {"longitude": rng.uniform(5, 40, 60), "latitude": rng.uniform(50, 54, 60)}
+    write("towns.csv", table)
+    found, _ = run_map(lowd_command, "towns.csv")
+    assert found["method"] == "Columns"
+    assert found["steps"] == {}
+    Y = np.array([coordinates(row) for row in read_rows("map.csv")])
+    np.testing.assert_allclose(np.sort(Y.std(0)), np.sort([table[n].std() for n in table]))

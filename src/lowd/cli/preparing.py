@@ -101,6 +101,9 @@ def prepare_table(
         return Prepared(table, X, reading, {})
     if str(arguments.get("metric") or "euclidean") not in LENGTHS:
         typed = {"normalize": False, "log1p": False, "scale": False, "pca": None} | typed
+    held = table.reading.columns if table.reading is not None else ()
+    if {c.kind for c in held if c.role == "feature"} == {"latitude", "longitude"}:
+        typed = {"log1p": False, "scale": False} | typed  # degrees, both of them
     names = reading.columns
     keep = arguments.get("keep") or ()
     wanted = match_columns(keep, names, table.source, "keep") if keep else ()
