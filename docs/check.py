@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 PICTURES = ROOT / "docs" / "images" / "pages"
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))  # of the demonstrations
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 

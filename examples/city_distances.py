@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 
 import lowd
+from demonstrations import tables
 from lowd import plot
-from lowd.demos import tables
 
 cities = tables.united_states()
 D, names = cities.distances, np.array(cities.names)

@@ -3,8 +3,8 @@
 import numpy as np
 
 import lowd
+from demonstrations import tables
 from lowd import plot
-from lowd.demos import tables
 
 names, similarity = tables.ekman()
 D = 1 - similarity

@@ -1,6 +1,6 @@
-"""Draw the figures of docs/demos: every demonstration whose data are found.
+"""Draw the figures of docs/demos: the demonstrations of these names, or all whose data are found.
 
-Usage: python examples/demos.py docs/images/demos [DATA FOLDER]
+Usage: python examples/demos.py FOLDER [DATA FOLDER [NAME ...]]
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from lowd import demos
+import demonstrations
 from lowd.errors import MissingFileError
 
 MAX_PIXELS = 1400  # of the longer side
 MAX_BYTES = 120_000  # per figure, so that the repository stays small
 
 
-def main(out: Path, data: Path | None = None) -> None:
+def main(out: Path, data: Path | None = None, *names: str) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    for name in demos.DEMOS:
+    for name in names or demonstrations.DEMOS:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                shown = demos.run(name, folder, data)
+                shown = demonstrations.run(name, folder, data)
             except MissingFileError as missing:
                 print(f"{name}: {missing}")
                 continue
@@ -59,6 +59,6 @@ def write(image: Any, side: int, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
-    main(*map(Path, sys.argv[1:]))
+    main(*map(Path, sys.argv[1:3]), *sys.argv[3:])

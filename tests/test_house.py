@@ -33,7 +33,7 @@ LAYERS = [
     {"methods", "neighbor_graph", "pipeline", "store"},
     {"evidence"},
     {"on_torch"},
-    {"datasets", "demos", "explorer", "io", "plot", "report"},
+    {"datasets", "explorer", "io", "plot", "report"},
     {"cli", "__main__"},
     {"accelerate"},
 ]

@@ -21,14 +21,13 @@ _HOME |= {"diagnose": ".evidence.diagnosis", "dimension": ".evidence.dimension"}
 _HOME |= {"evaluate": ".evidence.quality", "Evaluation": ".evidence.quality"}
 _HOME |= {"compare": ".evidence.compare", "Comparison": ".evidence.compare"}
 _HOME |= {"view": ".explorer"}
-_MODULES = ("errors", "progress", "datasets", "io", "plot", "demos", "report", "accelerate")
+_MODULES = ("errors", "progress", "datasets", "io", "plot", "report", "accelerate")
 
 __all__ = [*_HOME, *_MODULES]
 
 if TYPE_CHECKING:
     from . import accelerate as accelerate
     from . import datasets as datasets
-    from . import demos as demos
     from . import errors as errors
     from . import io as io
     from . import plot as plot

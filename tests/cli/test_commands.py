@@ -281,7 +281,7 @@ def test_notes_name_columns_and_flags(lowd_command, command):
     assert not re.search(r"column 3|scale=True|StandardScaler", out)
 
 
-def test_methods_and_info_and_demo(lowd_command):
+def test_methods_and_info(lowd_command):
     found = json.loads(lowd_command("methods", "--json").out)["methods"]
     assert [row["command"] for row in found] == list(METHOD_COMMANDS)
     assert all(row["summary"] and row["use"] and row["cost"] for row in found)
@@ -289,10 +289,6 @@ def test_methods_and_info_and_demo(lowd_command):
     made = json.loads(lowd_command("info", "m.lowd", "--json").out)
     assert (made["method"], made["n_samples"], made["standardized"]) == ("PCA", 90, True)
     assert made["columns"] == [f"x{i}" for i in range(5)]
-    assert "swiss-roll" in json.loads(lowd_command("demo", "--json").out)["demos"]
-    ended = lowd_command("demo", "pca-steps", "-o", "pictures")
-    assert ended.code == 0, ended.err
-    assert list(Path("pictures").glob("*.png"))
 
 
 def test_the_python_of_a_report_makes_the_same_map(lowd_command):

@@ -159,17 +159,6 @@ def test_a_fit_opens_the_explorer(lowd_command, opened, word):
     np.testing.assert_allclose(compared.mean(0), 0, atol=1e-6)
 
 
-def test_demos_open_their_data(lowd_command, opened):
-    ended = lowd_command("demo", "digits", "--view")
-    assert ended.code == 0, ended.err
-    view = opened[0][-1].view
-    assert names(view) == ["PCA", "Isomap", "TSNE"]
-    assert view["thumbnails"] == {"width": 8, "height": 8}
-    ended = lowd_command("demo", "colors", "--view")
-    assert ended.code == 2
-    assert "digits" in ended.err
-
-
 @browser.needed
 @pytest.mark.parametrize(
     ("arguments", "panels"),

@@ -13,11 +13,12 @@ import pytest
 from scipy.spatial import procrustes
 from sklearn.linear_model import LinearRegression
 
-from lowd import datasets, demos, plot
-from lowd.demos import agreement, drawing, tables
-from lowd.demos.colors import count_ordered_steps
-from lowd.demos.pca_failures import compute_best_cut
-from lowd.demos.pca_steps import X
+import demonstrations as demos
+from demonstrations import agreement, drawing, tables
+from demonstrations.colors import count_ordered_steps
+from demonstrations.pca_failures import compute_best_cut
+from demonstrations.pca_steps import X
+from lowd import datasets, plot
 from lowd.errors import ExistingFileError, MissingFileError, ParameterError
 
 pytest.importorskip("matplotlib", reason="pictures need matplotlib")

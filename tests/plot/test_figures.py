@@ -101,7 +101,6 @@ def test_a_report_displays_nothing(pyplot, monkeypatch, tmp_path):
     Y = model.fit_transform(X)
     found = lowd.evaluate(X, model, n_neighbors=5)
     lowd.report.write(tmp_path / "r.html", model=model, X=X, embedding=Y, evaluation=found)
-    lowd.demos.run("pca-steps", tmp_path)
     assert pyplot.get_fignums() == []
 
 

@@ -206,21 +206,3 @@ def _summarize(value: object) -> object:
         return value.tolist()
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     return f"{' × '.join(map(str, shape))} {dtype}" if shape else type(value).__name__
-
-
-def demo(arguments: Arguments, console: Console, _: Outputs) -> Result:
-    """`lowd demo NAME`: run a classic demonstration; without a name, list them."""
-    from .. import demos
-
-    if not arguments["name"]:
-        rows = list(demos.DEMOS.items())
-        return Result({"demos": dict(rows)}, format_table(("demo", "what it shows"), rows))
-    if arguments["view"]:
-        from . import viewing
-
-        viewing.check_packages()
-        return viewing.serve(viewing.view_demo(arguments["name"], arguments["data"]), {})
-    folder = arguments["output"] or f"lowd-{arguments['name']}"
-    console.print(f"the plots go to {folder}")
-    result = demos.run(arguments["name"], folder, arguments["data"], force=arguments["force"])
-    return Result(result.to_dict(), str(result))

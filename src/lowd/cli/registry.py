@@ -181,19 +181,6 @@ COMMANDS = {
         "commands:info",
         (make_argument("model", "The model, as --model saved it."),),
     ),
-    "demo": Command(
-        "Run a classic demonstration with published numbers; without a name, list them.",
-        "commands:demo",
-        (
-            make_argument("name", "The name of the demonstration.", required=False),
-            Option("output", "The folder for the plots.", OUTPUT_PANEL, short="-o", metavar="DIR"),
-            Option("data", "The folder of the data sets; or set LOWD_DATA.", INPUT_PANEL),
-            FORCE,
-            make_switch(
-                "view", "Open its data in the explorer instead of drawing plots.", OUTPUT_PANEL
-            ),
-        ),
-    ),
 }
 
 

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from .. import progress
 from ..errors import DataError, ParameterError
-from ..input.arguments import Foreign
 from ..io.preparation import Preparation
-from ..io.table import Column, Data, Table
+from ..io.table import Data, Table
 from ..methods import find_class_name
 from ..pipeline import Pipeline
 from .console import Console
@@ -33,19 +32,8 @@ from .reading import (
 from .registry import Result
 
 if TYPE_CHECKING:
-    from ..datasets import Dataset
     from ..explorer.session import Session
     from ..reducer import Reducer
-
-# Demonstrations that have rows: their data set, and the methods shown side by side.
-DEMO_VIEWS = {
-    "swiss-roll": ("swiss_roll", ("PCA", "Isomap", "LTSA")),
-    "digits": ("digits", ("PCA", "Isomap", "TSNE")),
-    "face-pose": ("isomap_faces", ("PCA", "Isomap")),
-    "face-expression": ("frey_faces", ("PCA", "LocallyLinearEmbedding")),
-    "eigenfaces": ("olivetti_faces", ("PCA", "TSNE")),
-    "words": ("glove", ("PCA", "TSNE")),
-}
 
 
 def view(arguments: Arguments, console: Console, outputs: Outputs) -> Result:
@@ -244,45 +232,3 @@ def view_model(arguments: Arguments, console: Console) -> Session:
     name = type(model.method_ if isinstance(model, Pipeline) else model).__name__
     session.add_panel(name, Y, model=model)
     return session
-
-
-def view_demo(name: str, folder: str | None) -> Session:
-    """Show the data of a demonstration, embedded by some methods."""
-    if name not in DEMO_VIEWS:
-        raise ParameterError(
-            f"demo {name} has no rows to explore; those with --view are {', '.join(DEMO_VIEWS)}."
-        )
-    from .. import datasets
-
-    source, methods = DEMO_VIEWS[name]
-    data = datasets.swiss_roll(1500) if source == "swiss_roll" else datasets.load(source, folder)
-    table = _to_table(data)
-    models = [build_model(method, {}) for method in methods]
-    preparation = Preparation("rows", table.columns)
-    return fit_session(table, np.asarray(data.X, np.float64), preparation, models, {})
-
-
-def _to_table(data: Dataset) -> Table:
-    """Turn a data set into a table, with images if it gives their shape."""
-    X, images = np.asarray(data.X, np.float64), None
-    n, d = X.shape
-    shape = data.extra.get("image_shape")
-    if shape is None and data.name == "isomap_faces":
-        shape = np.array([32, 32])
-    if shape is not None:
-        low, high = X.min(), X.max()
-        gray = np.asarray((X - low) * (255 / (high - low)), np.uint8)
-        images = gray.reshape(n, *map(int, shape))
-    extra: dict[str, Column] = {}
-    if data.color is not None:
-        extra["color"] = np.asarray(data.color)
-    words: Foreign = data.extra.get("words")
-    return Table(
-        X,
-        columns=tuple(f"pixel {j}" if images is not None else f"x{j}" for j in range(d)),
-        ids=None if words is None else np.asarray(words),
-        labels=data.labels,
-        extra=extra if data.labels is None else {},
-        thumbnails=images,
-        source=data.name,
-    )

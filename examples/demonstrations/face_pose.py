@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
-from .. import datasets, plot
-from ..methods.isomap import Isomap
-from ..methods.pca import PCA
-from ..plot.canvas import format_chart
+from lowd import datasets, plot
+from lowd.methods.isomap import Isomap
+from lowd.methods.pca import PCA
+from lowd.plot.canvas import format_chart
+
 from .agreement import compute_new_r2, compute_r2
 from .drawing import BLUE, YELLOW, make_panels, save_figure
 from .result import SKLEARN, Demonstration, Number
 
 if TYPE_CHECKING:
-    from ..plot.canvas import Axes
+    from lowd.plot.canvas import Axes
 
 ANGLES = ("light", "left-right", "up-down")
 KNOWN_ISOMAP, KNOWN_PCA = (0.874, 0.983, 0.831), (0.712, 0.770, 0.151)

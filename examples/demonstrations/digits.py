@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import datasets, plot, progress
-from ..errors import MissingFileError
-from ..evidence.quality import trustworthiness
-from ..methods.isomap import Isomap
-from ..methods.lle import LocallyLinearEmbedding
-from ..methods.pca import PCA
-from ..methods.tsne import TSNE
-from ..reducer import Reducer
+from lowd import datasets, plot, progress
+from lowd.errors import MissingFileError
+from lowd.evidence.quality import trustworthiness
+from lowd.methods.isomap import Isomap
+from lowd.methods.lle import LocallyLinearEmbedding
+from lowd.methods.pca import PCA
+from lowd.methods.tsne import TSNE
+from lowd.reducer import Reducer
+
 from .agreement import compute_nearest_accuracy
 from .drawing import format_panel, make_panels, save_figure
 from .result import SKLEARN, Demonstration, Number

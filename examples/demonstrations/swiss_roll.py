@@ -7,16 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import datasets, errors, progress
-from ..methods.classical_mds import ClassicalMDS
-from ..methods.isomap import Isomap
-from ..methods.kernel_pca import KernelPCA
-from ..methods.lle import LTSA, HessianLLE, LocallyLinearEmbedding, ModifiedLLE
-from ..methods.mds import MDS, NonMetricMDS
-from ..methods.pca import PCA
-from ..methods.spectral import DiffusionMaps, LaplacianEigenmaps
-from ..methods.tsne import SNE, TSNE
-from ..reducer import Reducer
+from lowd import datasets, errors, progress
+from lowd.methods.classical_mds import ClassicalMDS
+from lowd.methods.isomap import Isomap
+from lowd.methods.kernel_pca import KernelPCA
+from lowd.methods.lle import LTSA, HessianLLE, LocallyLinearEmbedding, ModifiedLLE
+from lowd.methods.mds import MDS, NonMetricMDS
+from lowd.methods.pca import PCA
+from lowd.methods.spectral import DiffusionMaps, LaplacianEigenmaps
+from lowd.methods.tsne import SNE, TSNE
+from lowd.reducer import Reducer
+
 from .agreement import compute_new_r2, compute_r2
 from .drawing import add_scale, format_panel, make_panels, save_figure
 from .result import Demonstration, Number

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import errors
-from ..methods.classical_mds import ClassicalMDS
-from ..plot.annotations import draw_words
-from ..plot.canvas import make_legend_dot
+from lowd import errors
+from lowd.methods.classical_mds import ClassicalMDS
+from lowd.plot.annotations import draw_words
+from lowd.plot.canvas import make_legend_dot
+
 from . import tables
 from .agreement import compute_rmse, fit_procrustes, project_to_plane
 from .drawing import (
@@ -28,7 +29,7 @@ from .drawing import (
 from .result import Demonstration, Number
 
 if TYPE_CHECKING:
-    from ..plot.canvas import Axes
+    from lowd.plot.canvas import Axes
 
 CMDSCALE = "R's cmdscale"
 

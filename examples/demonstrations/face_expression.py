@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import datasets, plot
-from ..evidence.quality import trustworthiness
-from ..methods.lle import LocallyLinearEmbedding
-from ..methods.pca import PCA
+from lowd import datasets, plot
+from lowd.evidence.quality import trustworthiness
+from lowd.methods.lle import LocallyLinearEmbedding
+from lowd.methods.pca import PCA
+
 from .drawing import add_scale, format_panel, make_panels, save_figure
 from .result import SKLEARN, Demonstration, Number
 

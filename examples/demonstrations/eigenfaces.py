@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import datasets, plot
-from ..methods.pca import PCA
+from lowd import datasets, plot
+from lowd.methods.pca import PCA
+
 from .agreement import compute_nearest_accuracy
 from .drawing import make_panels, save_figure
 from .result import Demonstration, Number

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import plot
-from ..methods.pca import PCA
+from lowd import plot
+from lowd.methods.pca import PCA
+
 from .drawing import save_figure
 from .result import Demonstration, Number
 

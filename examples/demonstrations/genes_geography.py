@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import datasets
-from ..io import standardize_genotypes
-from ..methods.pca import PCA
-from ..plot.annotations import draw_words
-from ..plot.canvas import make_legend_dot
+from lowd import datasets
+from lowd.io import standardize_genotypes
+from lowd.methods.pca import PCA
+from lowd.plot.annotations import draw_words
+from lowd.plot.canvas import make_legend_dot
+
 from .agreement import compute_r2, fit_procrustes, project_to_plane
 from .drawing import (
     MUTED_COLOR,

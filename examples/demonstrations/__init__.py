@@ -6,8 +6,9 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-from ..errors import ExistingFileError, ParameterError
-from ..plot.canvas import hide_figures
+from lowd.errors import ExistingFileError, ParameterError
+from lowd.plot.canvas import hide_figures
+
 from .result import Demonstration as Demonstration
 from .result import Number as Number
 
@@ -53,9 +54,9 @@ def run(
     error says how to get the file.
 
     >>> import tempfile
-    >>> from lowd import demos
+    >>> import demonstrations
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     result = demos.run("colors", folder)
+    ...     result = demonstrations.run("colors", folder)
     >>> result.numbers[0].what, result.numbers[0].here
     ('lights next to their neighbors in the spectrum', 14)
     """

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import random
-from ..errors import ScaleWarning
-from ..methods.kernel_pca import KernelPCA
-from ..methods.pca import PCA
-from ..plot.canvas import format_chart, make_legend_dot
+from lowd import random
+from lowd.errors import ScaleWarning
+from lowd.methods.kernel_pca import KernelPCA
+from lowd.methods.pca import PCA
+from lowd.plot.canvas import format_chart, make_legend_dot
+
 from .drawing import (
     BLUE,
     GREEN,
@@ -30,7 +31,7 @@ from .drawing import (
 from .result import Demonstration, Number
 
 if TYPE_CHECKING:
-    from ..plot.canvas import Axes
+    from lowd.plot.canvas import Axes
 
 Floats = NDArray[np.float64]
 SOURCE_DIRECTIONS = np.array(

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..methods.mds import NonMetricMDS
-from ..parameters import Reals
-from ..plot.canvas import format_chart
+from lowd.methods.mds import NonMetricMDS
+from lowd.parameters import Reals
+from lowd.plot.canvas import format_chart
+
 from . import tables
 from .drawing import BLUE, MUTED_COLOR, TEXT_COLOR, format_panel, make_panels, save_figure
 from .result import Demonstration, Number
 
 if TYPE_CHECKING:
-    from ..plot.canvas import Axes
+    from lowd.plot.canvas import Axes
 
 # Colors of the 14 wavelengths, as far as a screen can show them.
 LIGHT_COLORS = [

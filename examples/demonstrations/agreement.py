@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..neighbor_graph import NeighborsTransformer
+from lowd.neighbor_graph import NeighborsTransformer
 
 Floats = NDArray[np.float64]
 EARTH_RADIUS_KM = 6371.0  # mean radius

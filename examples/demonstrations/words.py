@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import datasets, plot
-from ..methods.mds import MDS
-from ..neighbor_graph import NeighborsTransformer, neighbors
-from ..parameters import Metric
+from lowd import datasets, plot
+from lowd.methods.mds import MDS
+from lowd.neighbor_graph import NeighborsTransformer, neighbors
+from lowd.parameters import Metric
+
 from .drawing import make_panels, save_figure
 from .result import Demonstration, Number
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..io.writing import write_completely
-from ..plot.canvas import (
+from lowd.io.writing import write_completely
+from lowd.plot.canvas import (
     COLORS,
     MUTED_COLOR,
     PALE_COLOR,
@@ -19,10 +19,10 @@ from ..plot.canvas import (
     make_figure,
     save,
 )
-from ..plot.colors import Values
+from lowd.plot.colors import Values
 
 if TYPE_CHECKING:
-    from ..plot.canvas import Artist, Axes, Figure, Panels
+    from lowd.plot.canvas import Artist, Axes, Figure, Panels
 
 BLUE, YELLOW, PINK, GREEN = COLORS[:4]
 __all__ = ["BLUE", "COLORS", "GREEN", "MUTED_COLOR", "PALE_COLOR", "PINK", "TEXT_COLOR", "YELLOW"]
