@@ -27,9 +27,9 @@ double gap(const Data<T>& X, int64_t i, int64_t j) {
     for (int64_t c = 0; c < X.cols; c++) sum += (X(i, c) - X(j, c)) * (X(i, c) - X(j, c));
     return std::sqrt(sum);
 }
-// The k rows nearest to row i, itself first if `itself`.
+// The k other rows nearest to row i.
 template <class T>
-std::vector<int32_t> nearest(const Data<T>& X, int64_t i, int k, bool itself) {
+std::vector<int32_t> nearest(const Data<T>& X, int64_t i, int k) {
     std::vector<int32_t> order(size_t(X.rows));
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
@@ -37,7 +37,6 @@ std::vector<int32_t> nearest(const Data<T>& X, int64_t i, int k, bool itself) {
     });
     std::erase(order, int32_t(i));
     order.resize(size_t(k));
-    if (itself) order.insert(order.begin(), int32_t(i));
     return order;
 }
 

@@ -18,7 +18,7 @@ struct Graph {
     static Graph of(const Data<T>& X, int k, int zero) {
         std::vector<std::vector<int32_t>> ends(size_t(X.rows));
         for (int64_t i = 0; i < X.rows; i++)
-            for (int32_t j : nearest(X, i, k, false)) {
+            for (int32_t j : nearest(X, i, k)) {
                 ends[size_t(i)].push_back(j);
                 ends[size_t(j)].push_back(int32_t(i));
             }
