@@ -65,7 +65,8 @@ def _(near: Neighbors, values: Reals, union: float | None) -> Graph:
         starts, columns, both = symmetrize(*lists, union)
         data, indices, indptr = map(to_numpy, (both, columns, starts))
     if len(indices) < np.iinfo(np.int32).max:
-        indptr = indptr.astype(np.int32)  # as SciPy has it, which would convert both otherwise
+        # SciPy would convert both otherwise.
+        indptr = indptr.astype(np.int32)
     keep(data, both)
     keep(indices, columns)
     W = csr_array((data, indices, indptr), (n, n))
@@ -126,7 +127,7 @@ def fit_fuzzy_sums(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Memberships of lists of one length, nearest first; sigma and rho of each."""
     n, k = D.shape
-    tolerance, most, least = 1e-5, 64, 1e-3  # the first two as in umap-learn
+    tolerance, most, least = 1e-5, 64, 1e-3  # The first two are umap-learn's.
     of_all = D.sum() / (D.numel() + n)
     if mean_distance is not None:
         of_all = torch.full_like(of_all, mean_distance)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 from weakref import ref
 
 import numpy as np
-import torch as torch  # the other files have it from here
+import torch as torch  # The other files import it from here.
 from numpy.typing import NDArray
 
 from ..errors import NotEnoughMemoryError
@@ -23,7 +23,7 @@ from ..errors import NotEnoughMemoryError
 Tensor: TypeAlias = torch.Tensor
 Device: TypeAlias = torch.device
 TensorType: TypeAlias = torch.dtype
-# A module of Triton or a class of it, which has no types; None without it.
+# A module or a class of Triton, which has no types; without Triton it is None.
 OfTriton: TypeAlias = Any
 triton: OfTriton = None
 tl: OfTriton = None
@@ -31,7 +31,7 @@ TensorDescriptor: OfTriton = None
 try:
     TensorDescriptor = import_module("triton.tools.tensor_descriptor").TensorDescriptor
     triton, tl = import_module("triton"), import_module("triton.language")
-except ImportError:  # It is not there, or older than 3.4: plain torch computes.
+except ImportError:  # Triton is missing or older than 3.4, and plain torch computes.
     pass
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ def device() -> Device:
     """The first GPU, or the CPU of a build of torch without one."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
-    return torch.device("cuda", torch.cuda.current_device())  # as tensors name theirs
+    return torch.device("cuda", torch.cuda.current_device())  # Tensors name it so.
 
 
 def has_kernels(where: Device) -> bool:
@@ -57,7 +57,8 @@ def kernels() -> OfTriton:
     return import_module(".kernels", __package__)
 
 
-smallest_share = 1.0  # of the least work; tests of few rows on a GPU set it to 0
+# Tests of few rows on a GPU set this share of the least work to 0.
+smallest_share = 1.0
 
 
 def is_worth(work: float, least: float) -> bool:
@@ -79,13 +80,14 @@ def rows_per_block(columns: int) -> int:
 # -- copies ----------------------------------------------------------------------------------------
 
 
-STAGED = 2**25  # bytes of a large array that are copied at a time
+#: So many bytes of a large array are copied at a time.
+STAGED = 2**25
 
 
 def to_device(A: NDArray[Any], dtype: TensorType | None = None) -> Tensor:
     """A tensor of the same numbers; on a CPU it shares the array's memory where it can."""
     A = np.ascontiguousarray(A)
-    if not A.flags.writeable and A.size:  # torch warns of such memory, which nobody writes here
+    if not A.flags.writeable and A.size:  # torch warns of read-only memory.
         memory = (ctypes.c_char * A.nbytes).from_address(A.ctypes.data)
         memory._array = A  # type: ignore[attr-defined] # as long as the tensor lives
         A = np.ndarray(A.shape, A.dtype, cast(Any, memory))
@@ -121,7 +123,7 @@ def to_numpy(A: Tensor, out: NDArray[Any] | None = None) -> NDArray[Any]:
     stage, waiting = Staging(), None
     for i in [*range(0, size, STAGED), size]:
         on_the_way = waiting
-        if i < size:  # the device copies the next part while the host copies the last one
+        if i < size:  # The device copies the next part while the host copies the last one.
             part = bytes_of[i : i + STAGED]
             staging, page = stage.next()
             staging[: len(part)].copy_(flat[i : i + len(part)], non_blocking=True)
@@ -217,7 +219,7 @@ def _is_same(owner: NDArray[Any] | None, X: NDArray[Any]) -> bool:
 
 def _fingerprint(X: NDArray[Any], entries: int = 4096) -> bytes:
     flat = X.reshape(-1) if X.flags.c_contiguous else X.ravel()
-    step = max(1, flat.size // entries) | 1  # odd: all columns are met
+    step = max(1, flat.size // entries) | 1  # An odd step meets all columns.
     return np.ascontiguousarray(flat[::step]).tobytes()
 
 
@@ -235,7 +237,7 @@ def remembered(make: Callable[[T], R]) -> Callable[[T], R]:
         known = last
         if known is not None and known[0]() is given:
             return known[1]
-        last = known = None  # before there are two
+        last = known = None  # Otherwise there would be two for a moment.
         found = make(given)
         last = ref(given, forget), found
         return found

@@ -34,7 +34,8 @@ from .plane_descent import Forces, PlaneDescent, Radial, sum_similarities
 def _(P: Graph, k: int, similarity: Similarity) -> Any:
     n = P.shape[0]
     exact = similarity != "student" or n <= 500 or k > 3
-    if not is_worth(float(n) * n, 2**18) or (k != 2 and not exact):  # meshes are in the plane here
+    # The mesh is one of the plane.
+    if not is_worth(float(n) * n, 2**18) or (k != 2 and not exact):
         return descent_of.function(P, k, similarity)
     with explaining_memory(f"a descent of {n} points"):
         if exact:
@@ -99,9 +100,9 @@ class AllPairs:
                 uphill = slope * self.velocity > 0
                 self.gain = torch.where(uphill, self.gain * 0.8, self.gain + 0.2).clamp_min(0.01)
                 v = momentum * self.velocity - rate * self.gain * slope
-                v = v.clamp(-1e15, 1e15)  # whose squares do not overflow
+                v = v.clamp(-1e15, 1e15)  # Squares of these do not overflow.
                 length = v.square().sum(1, keepdim=True).sqrt()
-                self.velocity = v * (5 / length.clamp_min(5))  # the longest step
+                self.velocity = v * (5 / length.clamp_min(5))  # No step is longer than 5.
                 self.y = self.y + self.velocity
             return float(self.velocity.square().sum())
 
@@ -118,9 +119,10 @@ class AllPairs:
             R[part] = w.sum(1)[:, None] * y[part] - w @ y
         if self.similarity != "rows":
             return A, R / Z.sum()
-        Z = Z.clamp_min(torch.finfo(torch.float64).tiny)  # of a row that is far from all
+        # A row that is far from all has a sum of 0.
+        Z = Z.clamp_min(torch.finfo(torch.float64).tiny)
         R = R / Z[:, None]
-        for part, w in self._similarities(y):  # in the rows of others
+        for part, w in self._similarities(y):  # Each point is in the rows of all others, too.
             w = w / Z
             R[part] += w.sum(1)[:, None] * y[part] - w @ y
         return A, R / (2 * len(y))
@@ -158,11 +160,12 @@ def _(
     variance_shift: float,
 ) -> Any:
     n = W.shape[0]
-    if radii is not None or k != 2 or n <= 500:  # densMAP, other meshes, and all pairs of few
+    # The core computes densMAP, other meshes, and all pairs of few points.
+    if radii is not None or k != 2 or n <= 500:
         return layout_of.function(W, k, curve, seed, radii, variance_shift)
     with explaining_memory(f"a descent of {n} points"):
         a, b, softening = curve
-        spacing = 0.7071 * float(np.sqrt(softening))  # the softening rounds off the kernel
+        spacing = 0.7071 * float(np.sqrt(softening))  # The softening rounds the kernel off.
         forces = Forces(radial_potential(curve), spacing, (float(a), float(b)), -0.5 / n)
         return UMAPDescent(parts_of(W).random_walk()[0], forces)
 
@@ -196,7 +199,7 @@ def radial_potential(curve: tuple[float, float, float], step: float = 0.02) -> R
     exponentially on both sides. It is tabulated, and interpolated by cubics.
     """
     a, b, softening = curve
-    high = max(np.log(softening), -np.log(a) / b) + 42 / b  # where 1e-18 is left
+    high = max(np.log(softening), -np.log(a) / b) + 42 / b  # There 1e-18 is left.
     below = np.log(min(softening, a ** (-1 / b))) - 42
     fine = np.linspace(high, below, int((high - below) / step) + 2)
     known = CubicSpline(

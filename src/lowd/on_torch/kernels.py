@@ -12,7 +12,7 @@ from .arrays import tl, triton
 
 
 @triton.jit
-def reciprocal(d):  # one instruction, within an ulp; a division takes several
+def reciprocal(d):  # It is right within an ulp by one instruction; a division takes several.
     return tl.inline_asm_elementwise(
         "rcp.approx.ftz.f32 $0, $1;", "=f,f", [d], dtype=tl.float32, is_pure=True, pack=1
     )
@@ -56,7 +56,7 @@ def sum_similarities(x, y, out, pad, BM: tl.constexpr, BN: tl.constexpr):
             j = j0 + tl.arange(0, BN)
             dx, dy = xi - tl.load(x + j)[None, :], yi - tl.load(y + j)[None, :]
             z += 0.5 * reciprocal(1.0 + dx * dx + dy * dy)
-    later = (pad - begin - BM) // BM  # tiles of two halves
+    later = (pad - begin - BM) // BM  # A tile has two halves.
     share = tl.cdiv(later, tl.num_programs(1))
     first = tl.program_id(1) * share
     for t in range(first, tl.minimum(first + share, later)):
@@ -74,7 +74,7 @@ def sum_similarities(x, y, out, pad, BM: tl.constexpr, BN: tl.constexpr):
 
 
 @triton.jit
-def _pair(both):  # two floats of one load
+def _pair(both):  # One load fetches two floats.
     return (
         both.to(tl.int32).to(tl.float32, bitcast=True),
         (both >> 32).to(tl.int32).to(tl.float32, bitcast=True),
@@ -374,10 +374,10 @@ def kth_smallest(v, out, pad, groups, k, GP: tl.constexpr, B: tl.constexpr):
     at = g[:, None].to(tl.int64) * pad + col[None, :]
     x = tl.load(v + at, (g < groups)[:, None], other=float("inf"))
     bits = x.to(tl.int32, bitcast=True)
-    key = tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits)  # integers in the order of the floats
+    key = tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits)  # Integers have the order of the floats.
     best = tl.full([B], -2147483648, tl.int32)
     for s in range(32):
-        trial = best + (tl.full([B], 1, tl.int32) << (31 - s))  # the first one wraps to 0
+        trial = best + (tl.full([B], 1, tl.int32) << (31 - s))  # The first one wraps to 0.
         below = tl.sum((key < trial[None, :]).to(tl.int32), 0)
         best = tl.where(below < k, trial, best)
     bits = tl.where(best < 0, best ^ 0x7FFFFFFF, best)
@@ -468,9 +468,9 @@ def candidate_squares(
             other = tl.load(x + j[:, None] * d + o[None, :], inside, other=0.0).to(tl.float64)
             gap = tl.where(inside, (mine - other) * scale, 0.0)
             acc += tl.sum(gap * gap, 1)
-        # Left out: the row itself.
+        # The row itself is left out.
         tl.store(out + i * CAP + s, tl.where(ok & (j != i + own), acc, float("inf")))
-        # Not in place: several threads hold a column, and one could read what another has written.
+        # This is not done in place: one thread could read what another has written.
         tl.store(named + i * CAP + s, j.to(tl.int32), ok)
 
 

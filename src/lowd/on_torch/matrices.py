@@ -202,7 +202,7 @@ class Parts(NamedTuple):
         V, k = V.contiguous(), V.shape[1]
         out, other = torch.empty_like(V), V if less is None else less.contiguous()
         factors = _hold_factors(a, b, 0.0 if less is None else -1.0)
-        # Entries of a row that a program adds at a time, and columns of a block.
+        # A program adds so many entries of a row at a time, for a block of so many columns.
         edges, width = 8, min(16, max(2, 1 << (k - 1).bit_length()))
         kernels().multiply[(self.size, -(-k // width))](
             *self, V, other, out, factors, k, edges, width, num_warps=1
@@ -268,7 +268,7 @@ def _(W: Graph, Y: Reals, steps: int = 80) -> Reals:
     y: Any = to_device(Y, torch.float64)
     for step in range(steps):
         y = walk.multiply(y, 0.5, 0.5)
-        if step % 10 == 9:  # Gram-Schmidt; the constant goes first
+        if step % 10 == 9:  # Gram and Schmidt begin with the constant.
             y = y - stationary @ y
             for c in range(y.shape[1]):
                 for earlier in y.T[:c]:
@@ -281,7 +281,7 @@ def _(W: Graph, Y: Reals, steps: int = 80) -> Reals:
 # -- shortest paths: edges are relaxed for many sources at a time ----------------------------------
 
 
-AT_ONCE = 1024  # sources
+SOURCES_AT_ONCE = 1024
 
 
 @paths_through.register("torch")
@@ -293,19 +293,19 @@ def _(edges: Graph | None, marks: Reals | None, first: Neighbors, inside: bool =
     lengths = np.zeros(len(first.indices)) if inside else first.distances
     with explaining_memory(f"shortest paths between {n} points"):
         graph = paths_of(edges)
-        for i in range(0, m, AT_ONCE):
-            part = first.take(slice(i, min(i + AT_ONCE, m)))
+        for i in range(0, m, SOURCES_AT_ONCE):
+            part = first.take(slice(i, min(i + SOURCES_AT_ONCE, m)))
             some = slice(first.indptr[i], first.indptr[i] + len(part.indices))
             found = graph.relaxed(part.indices, part.owners, lengths[some], len(part.counts))
-            out[i : i + AT_ONCE] = to_numpy(found[:, : len(part.counts)].T)
-            progress.report("shortest paths", min(i + AT_ONCE, m), m)
+            out[i : i + SOURCES_AT_ONCE] = to_numpy(found[:, : len(part.counts)].T)
+            progress.report("shortest paths", min(i + SOURCES_AT_ONCE, m), m)
     return out
 
 
 @path_products.register("torch")
 def _(edges: Graph) -> Product:
     n = edges.shape[0]
-    need = n * n * edges.dtype.itemsize + 32 * n * AT_ONCE
+    need = n * n * edges.dtype.itemsize + 32 * n * SOURCES_AT_ONCE
     if not is_worth(n, 4096) or not has_room(need, 1.0):
         return path_products.function(edges)
     with explaining_memory(f"the geodesic distances of {n} points"):
@@ -337,14 +337,14 @@ class DevicePaths:
         """The lengths of the paths between all points, of both directions the smaller."""
         n = self.n
         G = torch.empty(n, n, dtype=self.length.dtype, device=device())
-        for i in range(0, n, AT_ONCE):
-            nodes = self.order[i : i + AT_ONCE]
+        for i in range(0, n, SOURCES_AT_ONCE):
+            nodes = self.order[i : i + SOURCES_AT_ONCE]
             found = self.relaxed(nodes, np.arange(len(nodes)), np.zeros(len(nodes)), len(nodes))
             G[to_device(nodes)] = found[:, : len(nodes)].T
             progress.report("shortest paths", i + len(nodes), n)
-        for i in range(0, n, AT_ONCE):
-            for j in range(i, n, AT_ONCE):
-                a, b = slice(i, i + AT_ONCE), slice(j, j + AT_ONCE)
+        for i in range(0, n, SOURCES_AT_ONCE):
+            for j in range(i, n, SOURCES_AT_ONCE):
+                a, b = slice(i, i + SOURCES_AT_ONCE), slice(j, j + SOURCES_AT_ONCE)
                 least = torch.minimum(G[a, b], G[b, a].T)
                 G[a, b] = least
                 G[b, a] = least.T
@@ -395,7 +395,8 @@ class DevicePaths:
 # -- stress: dissimilarities are read once in each step --------------------------------------------
 
 
-PARTS, TILE = 8, (32, 128)  # parts of the columns that a kernel sums; rows and columns of a tile
+# A kernel sums tiles of so many rows and columns, of each of so many parts of the columns.
+COLUMN_PARTS, STRESS_TILE = 8, (32, 128)
 
 
 @metric_stress.register("torch")
@@ -413,7 +414,7 @@ class DeviceStress(Stress):
         super().__init__(D, W)
         self._delta = resident(self.D)
         self._weights = None if W is None else to_device(np.asarray(W, D.dtype))
-        self._total = 0.0  # of w δ² over the pairs
+        self._total = 0.0  # The sum of w δ² over the pairs.
         for i in range(0, len(D), step := rows_per_block(8 * len(D))):
             delta, w = self._known(slice(i, i + step))
             self._total += float((w * delta.square()).sum()) / 2
@@ -424,18 +425,18 @@ class DeviceStress(Stress):
         with_kernel = has_kernels(y.device) and single and y.shape[1] <= 3
         sums = self._launch(y) if with_kernel else self._sum(y)
         stress, eta2 = (float(part.sum()) / 2 for part in sums[:2])
-        rho = (self._total + eta2 - stress) / 2  # from w (δ - d)² = w δ² - 2 w δ d + w d²
+        rho = (self._total + eta2 - stress) / 2  # since w (δ - d)² = w δ² - 2 w δ d + w d²
         return Step(stress, eta2, rho, to_numpy(sums[2:].T))
 
     def _launch(self, y: Tensor) -> Tensor:
         n, k = y.shape
         # Differences of float32 keep their digits around the center.
         flat = (y - y.mean(0)).T.float().contiguous()
-        out = y.new_empty(PARTS, k + 2, n)
-        span = -(-n // (PARTS * TILE[1])) * TILE[1]
+        out = y.new_empty(COLUMN_PARTS, k + 2, n)
+        span = -(-n // (COLUMN_PARTS * STRESS_TILE[1])) * STRESS_TILE[1]
         weights = self._delta if self._weights is None else self._weights
-        kernels().guttman[(-(-n // TILE[0]), PARTS)](
-            self._delta, weights, flat, out, n, span, k, self._weights is not None, *TILE,
+        kernels().guttman[(-(-n // STRESS_TILE[0]), COLUMN_PARTS)](
+            self._delta, weights, flat, out, n, span, k, self._weights is not None, *STRESS_TILE,
             num_warps=4,
         )  # fmt: skip
         return out.sum(0)

@@ -91,7 +91,7 @@ def _(D: Reals, own: Indices) -> Indices:
 
 def ranks_in_rows(D: Tensor, own: Tensor) -> Tensor:
     """The rank of each entry in its row, ties by column; the own one has 0. D is changed."""
-    D[torch.arange(len(D), device=D.device), own] = -torch.inf  # what is left out comes first
+    D[torch.arange(len(D), device=D.device), own] = -torch.inf  # The own one comes first.
     order = torch.sort(D, dim=1, stable=True).indices
     places = torch.arange(D.shape[1], device=D.device).expand_as(order)
     return torch.empty_like(order).scatter_(1, order, places).int()
@@ -222,7 +222,7 @@ class DeviceRows:
         values[~(found <= bound[:, None])] = torch.inf
         if among:
             values[columns == rows[:, None]] = torch.inf
-        columns, order = torch.sort(columns, dim=1)  # so that ties are by column
+        columns, order = torch.sort(columns, dim=1)  # Ties are by column.
         values, order = torch.sort(torch.gather(values, 1, order), dim=1, stable=True)
         columns = torch.gather(columns, 1, order)
         indices, values = columns[:, :k].int(), values[:, :k]
@@ -285,20 +285,22 @@ class DeviceRows:
 # columns below it are ranked by distances in float64 of the original rows.
 
 
-MIN_TILED_ROWS = 8192  # below, products in float64 take no longer than preparing tiles
+# For fewer rows products in float64 take no longer than to prepare tiles.
+MIN_TILED_ROWS = 8192
 MAX_TILED_FEATURES = 8192
-LARGEST_NORM = 100.0  # of scaled rows: squares stay below the largest float16, 65504
-FAR_COLUMN = 60000.0  # the squared norm of columns that only fill up the last tile
-MAX_GROUPS = 1024  # of columns, for few neighbors
+# Rows are scaled to this norm: their squares stay below the largest float16, 65504.
+LARGEST_NORM = 100.0
+FAR_COLUMN = 60000.0  # Columns that only fill up the last tile have this squared norm.
+MAX_GROUPS = 1024  # Columns are in so many groups, for few neighbors.
 # Groups for each neighbor, where a group has several tiles: the share of the pairs of a row and a
 # group that are computed again is about the inverse.
 GROUPS_PER_NEIGHBOR = 24
-MINIMA_AT_ONCE = 2**28  # of rows over groups, 4 bytes each
+MINIMA_AT_ONCE = 2**28  # Minima of rows over groups have 4 bytes each.
 MAX_THIN_FEATURES = 4
-THIN_TILE = (64, 32)  # rows and columns
-THIN_SLACK = 2.0**-19  # of a square in float32
-SMALLEST_SQUARE = 1e-35  # below, float32 has fewer digits
-FAR_AXIS = 1e15  # a coordinate of columns that only fill up the last tile
+THIN_TILE = (64, 32)  # It has so many rows and columns.
+THIN_SLACK = 2.0**-19  # A square in float32 is off by no more.
+SMALLEST_SQUARE = 1e-35  # Below it float32 has fewer digits.
+FAR_AXIS = 1e15  # Columns that only fill up the last tile have this coordinate.
 
 
 class Tiling(NamedTuple):
@@ -368,7 +370,7 @@ class TiledSearch:
         m, device = len(rows), space.device
         pad, groups = -(-m // tiles.tiling.rows) * tiles.tiling.rows, tiles.n_columns // group
         a, square, r = self._round(rows, pad)
-        far = ~(square <= LARGEST_NORM**2)  # also where rounding gave an infinity
+        far = ~(square <= LARGEST_NORM**2)  # Rounding may have given an infinity.
         minima = torch.empty(groups, pad, device=device)
         self._fill_minima(a, minima, group)
         bound = torch.empty(pad, device=device)
@@ -404,7 +406,7 @@ class TiledSearch:
         squares = torch.empty(m, capacity, dtype=torch.float64, device=device)
         named = torch.empty_like(found)
         unit = torch.tensor([space.unit], dtype=torch.float64, device=device)
-        own = part.start if among else -(2**40)  # no row is left out
+        own = part.start if among else -(2**40)  # No row has this number.
         kernels().candidate_squares[(m, capacity // 16)](
             rows, space.rows, unit, found, count, tiles.order, named, squares, d, own,
             capacity, 16, 64, num_warps=4,
@@ -505,7 +507,7 @@ def tile_rows(space: DeviceRows) -> TiledRows | None:
         h, square, r = round_rows(space, space.rows[order[i : i + 2**18]], scale, b.dtype)
         part = b[i : i + len(h)]
         part[:, :d] = h
-        for c in range(3):  # |h|² in three parts
+        for c in range(3):  # |h|² has three parts.
             part[:, d + c] = square
             square = square - part[:, d + c].double()
         top = max(top, float(h.double().square().sum(1).max()))

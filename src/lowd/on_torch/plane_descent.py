@@ -30,15 +30,15 @@ from .arrays import (
 )
 from .matrices import Parts
 
-# Padded nodes on an axis, of small factors. A graph is captured for each size that a descent needs,
-# which takes as long as 40 iterations; below 256 nodes transforms take no less time.
+# Numbers of padded nodes on an axis have small factors. A graph is captured for each size that a
+# descent needs, which takes as long as 40 iterations; transforms of fewer nodes take no less time.
 MESH_SIZES = (256, 512, 768, 1024, 1280, 1536, 2048, 2560, 3072, 4096, 5120, 6144, 8192)
-MESH_BORDER = 11  # nodes on each side that splines and the next steps may need
-FIXED_POINT = 2.0**40  # charges in int64: 2^22 points on one node have room
-MAX_COPIES = 64  # of a small grid, so that points of one cell do not wait for each other
+MESH_BORDER = 11  # Splines and the next steps may need so many nodes on each side.
+FIXED_POINT = 2.0**40  # Charges are int64: 2^22 points on one node have room.
+MAX_COPIES = 64  # Points of one cell do not wait for each other: a small grid has copies.
 NODES_PER_COPY = 2**18
 
-Radial: TypeAlias = Callable[[Tensor], Tensor]  # a kernel of squared distances
+Radial: TypeAlias = Callable[[Tensor], Tensor]  # It is a kernel of squared distances.
 
 
 class Mesh:
@@ -55,7 +55,7 @@ class Mesh:
         self.copies = max(1, min(MAX_COPIES, NODES_PER_COPY // self.half**2))
         shape = self.copies, self.half, self.half
         self.rho = torch.zeros(shape, dtype=torch.int64, device=device())
-        self.grid = torch.zeros(self.half, size, device=device())  # the right half stays 0
+        self.grid = torch.zeros(self.half, size, device=device())  # Its right half stays 0.
         spectrum = size, self.half + 1
         self.spectrum = torch.zeros(spectrum, dtype=torch.complex64, device=device())
 
@@ -123,9 +123,9 @@ class Mesh:
 # -- the descent -----------------------------------------------------------------------------------
 
 
-SORT_EVERY = 100  # iterations between two sortings of the points
-CHECK_EVERY = 50  # iterations at most, after which the host looks whether the mesh holds all
-POTENTIAL_PARTS = 1024  # of the sum of the potential
+SORT_EVERY = 100  # Points are sorted again after so many iterations.
+CHECK_EVERY = 50  # After so many iterations the host looks whether the mesh holds all points.
+POTENTIAL_PARTS = 1024  # The potential is summed in so many parts.
 POINTS_PER_PROGRAM = 256
 
 
@@ -149,7 +149,7 @@ class PlaneDescent:
         self.meshes: dict[tuple[int, float], Mesh] = {}
         self.graphs: dict[Any, Any] = {}
         self.pool = torch.cuda.graph_pool_handle() if self.kernels else None
-        # Copies: they are sorted in place.
+        # These are copies, since they are sorted in place.
         self.start_of, self.col = edges.starts.clone(), edges.columns.clone()
         self.val = edges.values.float()
         self.order = torch.arange(n, device=where)
@@ -166,10 +166,10 @@ class PlaneDescent:
         degree = nnz / max(n, 1)
         self.lanes = 32 if degree <= 40 else 64 if degree <= 200 else 128
         self.scheduled = np.full((CHECK_EVERY, 3), np.nan, np.float32)
-        self.span = 0.0  # of the points, and the mesh that is centered at them
+        self.span = 0.0  # The span of the points; the mesh is centered at them.
         self.current_mesh: Mesh | None = None
         self.steps = self.steps_in_phase = 0
-        self.phase: tuple[float, ...] = ()  # settings that change when a phase begins
+        self.phase: tuple[float, ...] = ()  # These settings change when a phase begins.
 
     def normalizer(self, total: float) -> float:
         """What repulsive forces are divided by, from the sum of the potential."""
@@ -214,7 +214,7 @@ class PlaneDescent:
             self.box[3:].zero_()
             with explaining_memory(f"a descent of {self.n} points"):
                 self._run(mesh, count)
-            # One look at the device for all that the host needs to know.
+            # One look at the device tells all that the host needs to know.
             last = self.velocity.double().square().sum()
             self.span, most, moved = torch.cat([self.box[2:].double(), last[None]]).tolist()
             if mesh is not None and not most <= mesh.capacity:
@@ -342,7 +342,7 @@ class PlaneDescent:
         """The potential on the mesh, and its sum over points in parts; or exact sums."""
         if mesh is None:
             self._repel_exactly()
-            return self.force  # not read
+            return self.force  # Nobody reads it.
         if not is_centered:
             self._center_mesh(mesh)
         if not self.kernels:
@@ -371,7 +371,7 @@ class PlaneDescent:
         repel, z = sum_pairs(self.y)
         self.repel.copy_(repel)
         self.zpart.zero_()
-        self.zpart[0] = z + self.n  # as on a mesh: with the points themselves
+        self.zpart[0] = z + self.n  # As on a mesh, points count themselves.
 
     def _launch_step(self, mesh: Mesh | None, phi: Tensor, force: bool) -> None:
         half, size, h = (2, 4, 1.0) if mesh is None else (mesh.half, mesh.size, mesh.spacing)
@@ -427,7 +427,7 @@ class PlaneDescent:
         h = self.law.spacing
         need = 2 * (int(span / h) + 2 * MESH_BORDER)
         size = next((size for size in MESH_SIZES if size >= need), None)
-        if size is None:  # coarser nodes instead of more
+        if size is None:  # Nodes become coarser instead of more.
             size = MESH_SIZES[-1]
             h = 1.5 * span / (size // 2 - 22)
         if (size, h) not in self.meshes:
@@ -479,7 +479,8 @@ def _spread_bits(v: Tensor) -> Tensor:
 # -- exact sums over all pairs, in float32, and sums of sums in float64 ----------------------------
 
 
-TILE, PARTS = (64, 32), 8  # targets and sources; sources in parts
+# A tile has so many targets and sources, and the sources are in so many parts.
+TILE, PARTS = (64, 32), 8
 
 
 def sum_pairs(y: Tensor) -> tuple[Tensor, Tensor]:
@@ -496,7 +497,7 @@ def sum_pairs(y: Tensor) -> tuple[Tensor, Tensor]:
             total += w.sum(dtype=torch.float64).cpu()
             repel[:, i : i + 1024] = (w.square()[:, :, None] * gap).sum(1).T
         return repel, total - n
-    xy, pad = _columns(y, 1e18)  # so far that there are no forces
+    xy, pad = _columns(y, 1e18)  # There are no forces so far away.
     span = -(-pad // (PARTS * TILE[1])) * TILE[1]
     out = y.new_empty(PARTS, 3, pad)
     kernels().repel_exactly[(pad // TILE[0], PARTS)](*xy, out, pad, span, *TILE, num_warps=4)
@@ -509,7 +510,7 @@ def sum_similarities(y: Tensor) -> float:
     n = len(y)
     if not has_kernels(y.device):
         return float(sum_pairs(y)[1])
-    # Of two sources there is one reciprocal: products of their squares stay in range.
+    # Two sources share one reciprocal: products of their squares stay in range.
     xy, pad = _columns(y - y.mean(0), 1e9)
     out = y.new_empty(PARTS, pad)
     kernels().sum_similarities[(pad // TILE[0], PARTS)](*xy, out, pad, *TILE, num_warps=4)
