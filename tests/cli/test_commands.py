@@ -177,6 +177,32 @@ def test_json_is_one_document_and_all_else_is_on_standard_error(lowd_command):
     assert all(note in ended.err for note in document["notes"])
 
 
+def test_every_column_is_shown_with_what_changes_it(lowd_command):
+    rows = "".join(f"{i % 5},{2000 + i},{i / 7}\n" for i in range(20))
+    Path("t.csv").write_text("firm,year,a\n" + rows)
+    ended = lowd_command("read", "t.csv")
+    assert ended.code == 0, ended.err
+    assert ended.err.startswith("t.csv: 20 rows, 3 columns, comma-separated, header in line 1")
+    assert "firm=KIND" in ended.out
+    assert "No map: one feature is left, 'a'" in ended.out
+    found = json.loads(lowd_command("read", "t.csv", "--json").out)
+    assert next(iter(found)) == "reading"
+    assert [c["kind"] for c in found["reading"]["columns"]] == ["code", "year", "quantity"]
+    assert lowd_command("map", "t.csv", "-o", "m.csv").code == 3
+    assert lowd_command("map", "t.csv", "--kind", "firm=quantity", "-o", "m.csv").code == 0
+    assert lowd_command("pca", "t.csv", "--report", "r.html", "-o", "p.csv").code == 0
+    assert "How the file was read" in Path("r.html").read_text()
+
+
+@pytest.mark.parametrize("word", ["pca", "map"])
+def test_what_is_read_is_not_replaced(lowd_command, word):
+    before = Path("data.csv").read_bytes()
+    ended = lowd_command(word, "data.csv", "-o", "./data.csv", "--force")
+    assert ended.code == 2
+    assert "is what is read; name another file" in ended.err
+    assert Path("data.csv").read_bytes() == before
+
+
 def test_quiet_says_nothing(lowd_command):
     assert lowd_command("pca", "data.csv", "-q") == (0, "", "")
 

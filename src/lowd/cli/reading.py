@@ -47,7 +47,7 @@ def show(arguments: Arguments, console: Console, _: Outputs) -> Result:
         return Result({"source": table.source, "kind": table.kind, "n_samples": len(table)}, "")
     columns = table.reading.columns[:MAX_SHOWN_COLUMNS]
     rows = [
-        (c.name, ", ".join(c.examples), c.kind, c.role, c.why, console.word(c.flag))
+        (c.name, ", ".join(e[:12] for e in c.examples), c.kind, c.role, c.why, console.word(c.flag))
         for c in columns
     ]
     text = format_table(("column", "holds", "kind", "role", "why", "to change it"), rows)

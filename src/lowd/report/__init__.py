@@ -142,7 +142,9 @@ def _make_html(
         "Learned attributes": _list_attributes(method),
         "Versions": page.list_versions(),
     }
+    told = table.describe() if table is not None and table.reading is not None else []
     sections = [
+        page.make_section("reading", "How the file was read", *map(page.make_paragraph, told)),
         page.make_section("map-section", "Embedding", scatter),
         page.make_section("quality", "Quality", measures, changes, figures),
         page.make_section("diagnosis", "Data", findings),

@@ -90,6 +90,10 @@ def make_section(name: str, title: str, *parts: str) -> str:
     return f'<section id="{name}"><h2>{escape(title)}</h2>\n{body}</section>\n' if body else ""
 
 
+def make_paragraph(text: str) -> str:
+    return f"<p>{escape(text)}</p>\n"
+
+
 def make_plot(n: int, name: str, one_dimension: bool) -> str:
     """The container of the interactive scatter plot, which the script fills."""
     scale = (
