@@ -21,12 +21,6 @@ from lowd.evidence.diagnosis.shape import compute_residual_variances
 from manifolds import roll
 
 
-def crossed(draw="laplace"):
-    """Independent numbers along two directions at 37 degrees."""
-    drawn = getattr(np.random.default_rng(1), draw)(size=(600, 2))
-    return drawn @ [[1, 0], [0.8, 0.6]]
-
-
 def test_the_residual_variance_is_that_of_isomap():
     X = roll(300, 1)[0]
     sample = read_data(X).take(np.arange(300))
@@ -49,22 +43,6 @@ def test_shapes():
     assert lowd.diagnose(np.column_stack([np.cos(t), np.sin(t)])).shape == "non-linear"
     ball = np.random.default_rng(0).normal(size=(400, 60))
     assert lowd.diagnose(ball).shape == "high-dimensional"
-
-
-@pytest.mark.parametrize("draw", ["laplace", "random"])
-def test_directions_at_an_angle(draw):
-    found = lowd.diagnose(crossed(draw))
-    assert found.shape == "non-orthogonal"
-    angle = int(found.about("shape")[0].sentence.split(" at ")[1].split()[0])
-    assert angle == pytest.approx(37, abs=5)
-
-
-def test_right_angles_and_normal_clouds_are_not_called_oblique():
-    drawn = np.random.default_rng(1).laplace(size=(600, 2))
-    assert lowd.diagnose(drawn * [1, 0.5]).shape == "linear"
-    assert lowd.diagnose(crossed("normal")).shape == "linear"
-    # PCA's axes mix what is nearly at right angles: no reason to look for other directions.
-    assert lowd.diagnose(drawn @ [[1, 0.05], [0.05, 1]]).shape == "linear"
 
 
 DATA = {

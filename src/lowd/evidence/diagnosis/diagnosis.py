@@ -400,7 +400,7 @@ def _check_graph(
     residuals = compute_residual_variances(sample, dimension, seed)
     if residuals is None:
         return checks
-    shape, finding = check_shape(sample, dimension, residuals, seed)
+    shape, finding = check_shape(residuals, dimension)
     return checks._replace(findings=[*found, finding], shape=shape, residuals=residuals)
 
 

@@ -112,7 +112,7 @@ class Diagnosis:
         rows with Euclidean distances
     costs : method -> `Cost(bytes, seconds, fits)` of two components with default parameters
     intrinsic_dimension : estimator -> (value, low, high)
-    shape : "linear", "non-linear", "non-orthogonal", "high-dimensional" or "unknown"
+    shape : "linear", "non-linear", "high-dimensional" or "unknown"
     residual_variance : "linear" and "geodesic" -> 1 - r² with the geodesic distances of the
         neighbor graph, for 1, 2, ... dimensions
     connected_components : number of neighbors -> number of components of the neighbor graph
