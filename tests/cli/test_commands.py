@@ -191,7 +191,10 @@ def test_every_column_is_shown_with_what_changes_it(lowd_command):
     assert [c["kind"] for c in found["reading"]["columns"]] == ["code", "year", "quantity"]
     assert lowd_command("map", "t.csv", "--drop", "firm", "-o", "m.csv").code == 3
     assert lowd_command("map", "t.csv", "--kind", "firm=quantity", "-o", "m.csv").code == 0
-    assert lowd_command("pca", "t.csv", "--report", "r.html", "-o", "p.csv").code == 0
+    ended = lowd_command("pca", "t.csv", "-o", "p.csv")
+    assert "words beside the rows (--no-gower)" in ended.err
+    args = ("pca", "t.csv", "--encode", "--report", "r.html", "-o", "p.csv")
+    assert lowd_command(*args).code == 0
     assert "How the file was read" in Path("r.html").read_text()
 
 

@@ -98,10 +98,16 @@ def set_metric(model: Reducer, table: Table) -> Reducer:
     metric = choose_metric(table)
     if metric == "euclidean" or "method" in model.get_params(deep=False):
         return model
+    mixed = table.kind == "table"
     if "metric" not in model.get_params():
         raise UnsupportedError(
             f"{type(model).__name__} takes rows, and {table.source} holds {table.kind}; take a "
-            "method of distances: classical-mds, mds, nonmetric-mds, isomap, tsne."
+            "method of distances: classical-mds, mds, nonmetric-mds, isomap, tsne"
+            + (
+                "; or encode words (--encode), or keep words beside the rows (--no-gower)."
+                if mixed
+                else "."
+            )
         )
     changed: Reducer = model.set_params(metric=metric)
     return changed
