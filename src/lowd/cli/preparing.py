@@ -85,7 +85,8 @@ def prepare_table(
     """The same for a file that was read."""
     from ..evidence.diagnosis import decide, diagnose
 
-    if diagnosing and not quiet and table.reading is not None and table.reading.trouble:
+    chooses = diagnosing and arguments.get("method", "") is None and not quiet  # `lowd map`
+    if chooses and table.reading is not None and table.reading.trouble:
         raise DataError(f"{table.source}: {table.reading.trouble}")
     width = len(table.columns)
     # Tables of more columns hardly hold an outcome; their columns are alike.

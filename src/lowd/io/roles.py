@@ -126,7 +126,7 @@ def _choose_features(
         if label is not None and weak and label.kind == Kind.CATEGORY:
             chosen.add(label.name)  # the only words are what there is to compare
     if options.encode:
-        chosen |= {c.name for c in free if c.kind in (Kind.CATEGORY, Kind.TEXT)}
+        chosen |= {c.name for c in free if c.kind in (Kind.CATEGORY, Kind.CODE, Kind.TEXT)}
         chosen |= set(options.levels) & {c.name for c in columns}
     if options.dates:
         chosen |= {c.name for c in free if c.kind == Kind.DATE and c.is_clear}
