@@ -542,7 +542,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
             kept, familiar = np.ones(len(Y)), self._familiarity(Q, used)
         leading: LeadingShare | None = getattr(self, "_leading", None)
         if leading is not None and not isinstance(Q, Known):
-            familiar = np.fmin(familiar, leading.familiarity(Q))  # which is NaN of huge rows
+            familiar = familiar + np.fmin(leading.familiarity(Q), 0)  # which is NaN of huge rows
         return kept, familiar
 
     def _leave_rows_out(self, rows: Any, y: object, wanted: int = 150) -> LeftOutRows:

@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 import lowd
 from case_data import rows_like
 from cases import CASES, fit, same_bits, take
-from lowd.confidence import by_curve, features, learn_curve
+from lowd.confidence import by_curve, features, learn_curve, placed_well
 from lowd.errors import DataError
 from lowd.evidence.quality.reliability import compute_reliability
 
@@ -209,3 +209,46 @@ def test_promises_on_real_data(method):
     assert (-excess < 0.15 + 2 * error).all()
     assert result.calibration_error < 0.08
     assert result.auc > 0.75
+
+
+def _hidden_classes(n=500, columns=1500):
+    """Six classes that differ by less than the noise of as many columns."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 6, n)
+    differ = 0.35 * rng.normal(size=(6, columns)) * (rng.random((6, columns)) < 0.2)
+    return rng.normal(size=(n, columns)) + differ[y], y
+
+
+@pytest.mark.parametrize("model", [lowd.PCA(2), lowd.KernelPCA(2, kernel="rbf", gamma="median")])
+def test_maps_of_many_columns_do_not_promise_what_the_axes_cannot_keep(model):
+    """New rows shrink, and many of them are not right; with a curve of 1 all were promised."""
+    rows, y = _hidden_classes()
+    X, Q = rows[:400], rows[400:]
+    promised = _confidence(model.fit(X), Q)
+    assert "left out" in model.confidence_basis_
+    whole = type(model)(**model.get_params()).fit(rows)
+    found = placed_well(
+        whole.transform(X), whole.transform(Q), model.transform(X), model.transform(Q)
+    )
+    assert found.mean() < 0.9
+    assert abs(promised.mean() - found.mean()) < 0.15
+    # Distances do not tell rows of other kinds there; the leading axes do.
+    shuffled = np.random.default_rng(1).permuted(Q, axis=0)
+    others = _confidence(model, shuffled)
+    assert compute_reliability(np.r_[promised, others], np.arange(200) < 100).auc > 0.75
+    seen = y[:400] != 0
+    model = type(model)(**model.get_params()).fit(X[seen])
+    told = np.r_[_confidence(model, Q[y[400:] != 0]), _confidence(model, rows[y == 0])]
+    known = np.arange(len(told)) < (y[400:] != 0).sum()
+    assert compute_reliability(told, known).auc > 0.75
+
+
+def test_calibration_keeps_the_order():
+    X = _hidden_classes(300, 400)[0]
+    model = lowd.Isomap(2).fit(X)
+    general = model._general_curve()
+    left = model.calibrate_confidence(X).left_out_
+    assert len(left.kept) == 180
+    assert (
+        min(ours / theirs for ours, theirs in zip(left.curve[1:], general[1:], strict=True)) >= 0.25
+    )
