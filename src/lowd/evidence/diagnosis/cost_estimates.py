@@ -19,33 +19,15 @@ from ...store import class_of
 from .raw_data import RawData
 from .result import Cost, Finding, format_duration, list_some
 
-FIT_OVERHEAD_SECONDS = 0.01  # of any fit
 SLOW_SECONDS = 600.0  # ten minutes, from which a method is called slow
 MAX_EXACT_ISOMAP_SAMPLES = 20_000  # all geodesic distances; beyond, those to landmarks
 N_LANDMARKS = 1000  # that are recommended then
-MAX_LISTED_METHODS = 8  # in a sentence
 
 
 def _neighbor_seconds(n: int, d: int) -> float:
     """Neighbor search after a rotation of the rows: tiles of pairs, or near groups if many."""
     per_feature = 5e-12 * n * n if n <= 200_000 else 2.5e-7 * n
     return per_feature * min(d, 100) + 1e-10 * n * d * min(n, d)
-
-
-def _laplacian_seconds(n: int, d: int) -> float:
-    """Edge weights, and the smallest eigenvectors of a sparse matrix."""
-    return _neighbor_seconds(n, d) + 2e-5 * n
-
-
-def _tangent_seconds(n: int, d: int) -> float:
-    """The same with a local tangent space for every row."""
-    return _neighbor_seconds(n, d) + 3e-5 * n
-
-
-def _isomap_seconds(n: int, d: int) -> float:
-    """Shortest paths between all rows, or to landmarks."""
-    paths = 1.2e-8 * n * n if n <= MAX_EXACT_ISOMAP_SAMPLES else 3.5e-8 * n * N_LANDMARKS
-    return _neighbor_seconds(n, d) + paths
 
 
 _FIT_SECONDS: dict[str, Callable[[int, int], float]] = {
@@ -57,13 +39,17 @@ _FIT_SECONDS: dict[str, Callable[[int, int], float]] = {
     "MDS": lambda n, d: 6e-8 * n * n + 1e-11 * n * n * d,
     "NonMetricMDS": lambda n, d: 1e-7 * n * n + 1e-11 * n * n * d,
     "KernelPCA": lambda n, d: 5e-9 * n * d,
-    "LaplacianEigenmaps": _laplacian_seconds,
-    "DiffusionMaps": lambda n, d: _laplacian_seconds(n, d) + 1.8e-8 * n * min(n, 5000),
-    "Isomap": _isomap_seconds,
-    "LocallyLinearEmbedding": _laplacian_seconds,
-    "ModifiedLLE": _tangent_seconds,
-    "HessianLLE": _tangent_seconds,
-    "LTSA": _tangent_seconds,
+    "LaplacianEigenmaps": lambda n, d: _neighbor_seconds(n, d) + 2e-5 * n,
+    "DiffusionMaps": lambda n, d: _neighbor_seconds(n, d) + n * (2e-5 + 1.8e-8 * min(n, 5000)),
+    # Shortest paths between all rows, or three times as long ones to landmarks.
+    "Isomap": lambda n, d: (
+        _neighbor_seconds(n, d)
+        + 1.2e-8 * n * (n if n <= MAX_EXACT_ISOMAP_SAMPLES else 3 * N_LANDMARKS)
+    ),
+    "LocallyLinearEmbedding": lambda n, d: _neighbor_seconds(n, d) + 2e-5 * n,
+    "ModifiedLLE": lambda n, d: _neighbor_seconds(n, d) + 3e-5 * n,
+    "HessianLLE": lambda n, d: _neighbor_seconds(n, d) + 3e-5 * n,
+    "LTSA": lambda n, d: _neighbor_seconds(n, d) + 3e-5 * n,
     "SNE": lambda n, d: _neighbor_seconds(n, d) + 0.3 + 1e-6 * n * n,
     "TSNE": lambda n, d: _neighbor_seconds(n, d) + 0.4 + 9e-5 * n,
     "UMAP": lambda n, d: _neighbor_seconds(n, d) + 0.05 + 1.5e-5 * n,
@@ -82,7 +68,7 @@ def estimate_costs(data: RawData) -> dict[str, Cost]:
         if model is None or (data.is_sparse and not model._takes_sparse()):
             continue
         needed = model.estimate(n, d, data.dtype, n_entries=n_entries).bytes
-        seconds = FIT_OVERHEAD_SECONDS + _FIT_SECONDS[method](n, stored)
+        seconds = 0.01 + _FIT_SECONDS[method](n, stored)
         found[method] = Cost(needed, seconds, free is None or needed <= free)
     return found
 
@@ -117,9 +103,9 @@ def check_costs(costs: dict[str, Cost]) -> Finding:
         )
     parts = []
     if heavy:
-        parts.append(f"too large for the memory: {list_some(heavy, MAX_LISTED_METHODS)}")
+        parts.append(f"too large for the memory: {list_some(heavy, 8)}")
     if slow:
-        parts.append(f"slow: {list_some(slow, MAX_LISTED_METHODS)}")
+        parts.append(f"slow: {list_some(slow, 8)}")
     return Finding(
         "notice",
         "cost",

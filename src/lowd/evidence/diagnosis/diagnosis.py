@@ -234,14 +234,14 @@ def prepare(
         sample = sample.take(sample.space.order())
     topics = {finding.topic for finding in findings if finding.severity != "fine"}
     structure = None
-    if sample is not None and sample.is_euclidean:  # in an order by content
-        structure = compare_with_nulls(sample.X, np.arange(len(sample)), seed)
+    if sample is not None and sample.is_euclidean:
+        structure = compare_with_nulls(sample.X, seed)
     wide = sample is not None and sample.is_euclidean and sample.X.shape[1] > MIN_WIDE_COLUMNS
     # Of noise all components are noise, and of components a part has been chosen.
     final = structure is not None and (structure.kind == "noise" or structure.components)
     if sample is not None and wide and len(sample) >= MIN_NEIGHBORHOOD_SAMPLES:
         near = sample.find_neighbors(min(max(k, N_SEARCHED_NEIGHBORS), len(sample) - 1))
-        hubness = check_hubness(near, k, sample.rows, _describe_sample(rows))
+        hubness = check_hubness(near, k, sample.rows, _describe_sample(sample, rows.is_subsample))
         if "pca" not in decided.steps and not final:
             noise = check_noise(sample, hubness, "genotypes" in topics, "counts" in topics, seed)
             hubness = hubness if noise is None else noise
@@ -252,10 +252,8 @@ def prepare(
     return Preparing(findings, steps, notes, sample, rows.is_subsample, hubness, structure)
 
 
-def _describe_sample(rows: RowChecks) -> str:
-    if rows.sample is None or not rows.is_subsample:
-        return ""
-    return f" (in a sample of {len(rows.sample)} rows)"
+def _describe_sample(sample: Sample, is_subsample: bool) -> str:
+    return f" (in a sample of {len(sample)} rows)" if is_subsample else ""
 
 
 def _diagnose(
@@ -365,7 +363,7 @@ def _check_neighbors(prepared: Preparing, sample: Sample | None, k: int, seed: i
     except DataError as error:
         sentence = f"The metric cannot compare these rows: {error}"
         return nothing._replace(findings=[Finding("error", "metric", sentence)])
-    where = f" (in a sample of {len(sample)} rows)" if prepared.is_subsample else ""
+    where = _describe_sample(sample, prepared.is_subsample)
     graph = _check_graph(sample, near, k, prepared.is_subsample, where, seed)
     if prepared.hubness is None:
         graph.findings.append(check_hubness(near, k, sample.rows, where))
