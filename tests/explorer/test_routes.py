@@ -181,7 +181,10 @@ def test_a_selection_differs_by_its_group(ask, data):
     assert (label["category"], label["selected"], label["rest"]) == ("red", 1, 0)
     assert found["columns"][0]["name"] == "w"
     assert ask("POST", "/api/compare", {"rows": []}, 422)["remedy"] == "Select 1 or more."
-    assert ask("POST", "/api/compare", {"rows": [60]}, 422)["code"] == "bad_request"
+    for bad in ([60], [-1], [2**63], [-(10**30)]):
+        for path in ("/api/compare", "/api/selection", "/api/export"):
+            refusal = ask("POST", path, {"rows": bad, "format": "csv"}, 422)
+            assert refusal["message"] == "rows: expected 0 to 59."
 
 
 def test_new_points_land_where_transform_puts_them(ask, data, models):
@@ -256,6 +259,8 @@ def test_a_moved_feature_moves_the_point(ask, data, models):
         same["panels"]["p1"]["coordinates"][0], models["t-SNE"].embedding_[5]
     )
     ask("POST", "/api/move", {"row": 5, "changes": {"4": 1.0}}, 422)
+    for changes in ({"1": 10**400}, {"1": -(10**400)}, {"9" * 5000: 1.0}):
+        ask("POST", "/api/move", {"row": 5, "changes": changes}, 422)
     ask("POST", "/api/move", {"row": 60, "changes": {}}, 422)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 import lowd
 from explorers import BASE, PORT, TOKEN
+from lowd.errors import ParameterError
 from lowd.explorer.page import CONTENT_SECURITY_POLICY
 from lowd.explorer.routes import MAX_UPLOAD_BYTES, Routes
 from lowd.explorer.server import Server, check_address, is_own_host, make_app
@@ -336,3 +338,31 @@ def test_without_the_extra_the_error_names_it():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "pip install 'lowd[view]'" in run.stdout
+
+
+def test_a_client_that_breaks_off_is_no_error(routes):
+    """Of an upload of which the rest never comes."""
+    app, sent = make_app(routes, TOKEN, "127.0.0.1", PORT), []
+    headers = {"host": f"127.0.0.1:{PORT}", "authorization": f"Bearer {TOKEN}"}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/points",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    parts = [{"type": "http.request", "body": b"a,b", "more_body": True}]
+
+    async def receive():
+        return parts.pop() if parts else {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 400
+
+
+def test_a_port_that_there_is_not(routes):
+    with pytest.raises(ParameterError, match=r"port=70000 .* from 0 to 65535"):
+        Server(routes, port=70000)

@@ -143,10 +143,13 @@ def move_row(session: Session, row: int, changes: Mapping[str, object]) -> dict[
     """Map a row with other values of some features."""
     X = _get_rows(session)
     changed = _read_row(X, row).copy()
+    is_float = X.dtype.kind == "f"
+    limits: Any = (np.finfo if is_float else np.iinfo)(X.dtype)
+    most = float(limits.max) if is_float else int(limits.max)
     for index, value in changes.items():
-        if not index.isdecimal() or int(index) >= len(changed):
+        if not index.isdecimal() or len(index) > 12 or int(index) >= len(changed):
             raise RequestError(422, "bad_request", f"there is no feature {index!r}.")
-        if not isinstance(value, int | float) or not np.isfinite(value):
+        if not isinstance(value, int | float) or not abs(value) <= most:
             raise RequestError(422, "bad_request", f"feature {index}: expected a finite number.")
         changed[int(index)] = value
     Q = changed[None].astype(X.dtype)

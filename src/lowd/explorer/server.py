@@ -26,6 +26,7 @@ try:
     import uvicorn
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
+    from starlette.requests import ClientDisconnect
     from starlette.requests import Request as HTTPRequest
     from starlette.responses import Response
     from starlette.routing import Route
@@ -173,7 +174,10 @@ def make_app(routes: Routes, token: str, host: str, port: int) -> ASGIApp:
 
     async def answer(request: HTTPRequest) -> Response:
         path = request.scope["path"]
-        body = await _read_body(request, routes.get_limit(path))
+        try:
+            body = await _read_body(request, routes.get_limit(path))
+        except ClientDisconnect:  # who hears no answer any more
+            return Response(status_code=400)
         if body is None:
             limit = routes.get_limit(path) // 2**20
             refusal = _refuse(
@@ -300,10 +304,11 @@ def _listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         listening.close()
+        why = getattr(error, "strerror", "ports are numbers from 0 to 65535")
         raise ParameterError(
-            f"port={port} of {host} cannot be used ({error.strerror}); choose another, or 0."
+            f"port={port} of {host} cannot be used ({why}); choose another, or 0."
         ) from None
     listening.listen(128)
     return listening

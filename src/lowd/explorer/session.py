@@ -320,13 +320,13 @@ class Session:
         """Read the row numbers of a request: sorted, each once."""
         if not isinstance(given, list) or not all(type(row) is int for row in given):
             raise RequestError(422, "bad_request", "rows: expected a list of row numbers.")
+        if given and not 0 <= min(given) <= max(given) < self.n:
+            raise RequestError(422, "bad_request", f"rows: expected 0 to {self.n - 1}.")
         rows = np.unique(np.array(given, np.int64))
         if len(rows) < least:
             raise RequestError(
                 422, "bad_request", f"{len(rows)} rows are selected.", f"Select {least} or more."
             )
-        if len(rows) and (rows[0] < 0 or rows[-1] >= self.n):
-            raise RequestError(422, "bad_request", f"rows: expected 0 to {self.n - 1}.")
         return rows
 
 
