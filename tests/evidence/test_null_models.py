@@ -36,7 +36,7 @@ KNOWN = {
 
 
 def compare(X, seed=0):
-    return compare_with_nulls(X, np.arange(X.shape[0]), seed)
+    return compare_with_nulls(X, seed)
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -63,9 +63,15 @@ def test_noise_is_rarely_taken_for_structure():
 def test_neither_units_nor_a_large_offset_nor_sparse_storage_matter():
     X = KNOWN["Swiss roll"][0]
     found = compare(X)
-    np.testing.assert_allclose(compare(1e-30 * X).independent, found.independent)
-    np.testing.assert_allclose(compare(X + 1e5).linear, found.linear, rtol=1e-6)
+    # Other bits draw other rows.
+    np.testing.assert_allclose(compare(1e-30 * X).independent, found.independent, rtol=0.08)
+    np.testing.assert_allclose(compare(X + 1e5).linear, found.linear, rtol=0.08)
     np.testing.assert_allclose(compare(csr_array(X)).linear, found.linear)
+
+
+def test_order_of_rows_does_not_matter():
+    X = KNOWN["wine"][0]
+    np.testing.assert_allclose(compare(X[::-1]).linear, compare(X).linear)
 
 
 def test_duplicates_have_no_logarithm_and_do_no_harm():

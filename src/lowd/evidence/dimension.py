@@ -188,8 +188,7 @@ def _apply_rules(
         len(data),
         data.n_features,
         draft.notes,
-        # The rows of the sample are in an order by content.
-        compare_with_nulls(sample.X, np.arange(len(sample)), seed),
+        compare_with_nulls(sample.X, seed),
     )
 
 

@@ -235,7 +235,7 @@ def _compare_with_nulls(given: EvaluationInput) -> Structure | None:
     """Is there structure to see? Of rows of numbers with Euclidean distances."""
     if given.params.metric != "euclidean" or not isinstance(given.data, Rows | SparseRows):
         return None
-    return compare_with_nulls(given.data.X, given.order, given.seed)
+    return compare_with_nulls(given.data.X, given.seed)
 
 
 def _compute_rank_measures(
