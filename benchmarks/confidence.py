@@ -205,6 +205,12 @@ def auc(high: Any, low: Any) -> float:
     return float((ranks.sum() - len(high) * (len(high) + 1) / 2) / (len(high) * len(low)))
 
 
+def of_folds(high: Any, low: Any, folds: int = 2) -> float:
+    """The same within each model: levels of two models differ."""
+    pairs = zip(np.array_split(high, folds), np.array_split(low, folds), strict=True)
+    return float(np.mean([auc(*pair) for pair in pairs]))
+
+
 def calibration_error(promised: Any, correct: Any, bins: int = 10) -> float:
     """Mean over the rows of |promised - found| of their bin of promises, of equal width."""
     group = np.minimum((promised * bins).astype(int), bins - 1)
@@ -270,8 +276,8 @@ def compare(*paths: str) -> None:
                     right.mean(),
                     *(calibration_error(p, right) for p in (real, others, calibrated)),
                     *(auc(p[right], p[~right]) for p in (real, calibrated)),
-                    auc(real, one["shuffled_rated"]) if told else np.nan,
-                    auc(calibrated, one["shuffled_calibrated"]) if told else np.nan,
+                    of_folds(real, one["shuffled_rated"]) if told else np.nan,
+                    of_folds(calibrated, one["shuffled_calibrated"]) if told else np.nan,
                     unseen(one, lambda kind, one=one: one[f"{kind}rated"])
                     if "known_0_kept" in one
                     else np.nan,
