@@ -32,7 +32,6 @@ from .cost_estimates import MAX_EXACT_ISOMAP_SAMPLES, N_LANDMARKS
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, RawData, Sample
 from .result import Cost, Recommendation, pluralize
 
-MIN_SAMPLES_RECOMMENDED = 4  # fewer rows have no structure to embed
 NAMES = {"TSNE": "t-SNE", "ClassicalMDS": "classical MDS"}  # of methods, in a sentence
 READING = {
     "PCA": "Distances and axes can be read.",
@@ -58,7 +57,7 @@ def choose(
 
     Of rows without structure, or with no more than linear relations, it is the linear method.
     """
-    if len(data) < MIN_SAMPLES_RECOMMENDED or sample is None:
+    if len(data) < 4 or sample is None:  # which have no structure to embed
         return []
     by_rows = sample.is_euclidean
     linear = "PCA" if by_rows else "ClassicalMDS"

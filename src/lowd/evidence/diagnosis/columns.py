@@ -280,30 +280,23 @@ def check_scale(
     n_dominant = int((np.cumsum(np.sort(share)[::-1]) < DOMINANT_VARIANCE_SHARE).sum()) + 1
     few = d > 2 and n_dominant <= MAX_DOMINANT_COLUMNS_SHARE * d
     named = data.names is not None and not set(map(remove_numbers, data.names)) <= GIVEN_NAMES
-    if share[largest] > limit:
-        severity: Severity = "warning"
-        sentence = (
-            f"{name} accounts for {share[largest]:.1%} of the variance, so it dominates distances "
-            "and the first principal component."
-        )
-    elif few:
+    severity: Severity = "notice"
+    if share[largest] > limit or few:
         severity = "warning"
-        chosen = np.argsort(-share, kind="stable")[:n_dominant]
-        where = capitalize(data.list_columns([int(j) for j in chosen]))
+        chosen = np.argsort(-share, kind="stable")[: n_dominant if share[largest] <= limit else 1]
+        where = name if len(chosen) == 1 else capitalize(data.list_columns([*map(int, chosen)]))
+        verbs = ("accounts", "it dominates") if len(chosen) == 1 else ("account", "they dominate")
         sentence = (
-            f"{where} account for {share[chosen].sum():.1%} of the variance, so they dominate "
+            f"{where} {verbs[0]} for {share[chosen].sum():.1%} of the variance, so {verbs[1]} "
             "distances and the first principal components."
         )
     elif logged:
-        severity = "notice"
         sentence = "Logarithms have no units, and the other columns have."
     elif ratio > MAX_SPREAD_RATIO:
-        severity = "notice"
         sentence = (
             f"The standard deviation of {name} is {ratio:.1f} times that of the median column."
         )
     elif named and spread.max() > MAX_NAMED_SPREAD * spread.min():
-        severity = "notice"
         least = data.describe_column(int(np.argmin(np.where(variance > 0, variance, np.inf))))
         sentence = (
             f"The standard deviation of {name} is {spread.max() / spread.min():.0f} times that of "

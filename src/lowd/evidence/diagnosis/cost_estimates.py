@@ -96,16 +96,13 @@ def check_costs(costs: dict[str, Cost]) -> Finding:
         for method, cost in costs.items()
         if cost.fits and cost.seconds > SLOW_SECONDS
     ]
-    if not heavy and not slow:
+    named = {"too large for the memory": heavy, "slow": slow}
+    parts = [f"{why}: {list_some(methods, 8)}" for why, methods in named.items() if methods]
+    if not parts:
         longest = format_duration(max((cost.seconds for cost in costs.values()), default=0.0))
         return Finding(
             "fine", "cost", f"Every method fits in memory; the slowest takes about {longest}."
         )
-    parts = []
-    if heavy:
-        parts.append(f"too large for the memory: {list_some(heavy, 8)}")
-    if slow:
-        parts.append(f"slow: {list_some(slow, 8)}")
     return Finding(
         "notice",
         "cost",

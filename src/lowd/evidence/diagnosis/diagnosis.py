@@ -15,6 +15,7 @@ from ...blocks import RowBlocks, is_blocks
 from ...errors import DataError, ParameterError
 from ...input.arguments import Input
 from ...input.tables import is_table
+from ...methods.pca import PCA
 from ...neighbor_graph import NeighborGraph
 from ...parameters import Seed
 from ...pipeline import STEP_PARAMETERS
@@ -29,7 +30,6 @@ from .preparation import (
     Decided,
     check_noise,
     prepare_rows,
-    reduce_by_pca,
 )
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, RawData, Sample, read_data, sample_rows
 from .result import SEVERITIES, Diagnosis, Dimension, Finding
@@ -208,7 +208,8 @@ class Preparing(NamedTuple):
         count = self.steps.get("pca")
         if not count or self.sample is None or not self.sample.is_euclidean:
             return self.sample
-        return reduce_by_pca(self.sample, count)
+        scores = PCA(min(count, *self.sample.X.shape)).fit_transform(self.sample.X)
+        return replace(self.sample, items=np.asarray(scores, np.float64))
 
 
 class GraphChecks(NamedTuple):

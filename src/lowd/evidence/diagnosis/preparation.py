@@ -7,12 +7,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ... import random
 from ...linalg.scree import count_above_tracy_widom
-from ...methods.pca import PCA
-from ...parameters import Reals
 from ...pipeline import STEP_PARAMETERS, Preparation
 from ...spaces import hash_rows
 from ..parallel_analysis import analyze_parallel, compute_eigenvalues
@@ -127,11 +124,3 @@ def count_signal(sample: Sample, is_genotypes: bool, seed: int) -> tuple[int, fl
     X = part.take_dense(random.subset(seed, "signal columns", d, min(d, SIGNAL_COLUMNS)))
     count, observed, _ = analyze_parallel(X, SIGNAL_PERMUTATIONS, seed)
     return count, float(observed[:count].sum())
-
-
-def reduce_by_pca(sample: Sample, n_components: int) -> Sample:
-    """The sample on its principal components."""
-    X = sample.X if issparse(sample.X) else np.ascontiguousarray(sample.X)
-    k = min(n_components, *X.shape)
-    scores: Reals = np.asarray(PCA(k).fit_transform(X), np.float64)
-    return replace(sample, items=scores)
