@@ -395,12 +395,15 @@ class PCA(Reducer):
             )
         return V, variances, noise
 
-    def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:  # noqa: ARG002
+    def _plan(self, n: int, d: int, itemsize: int) -> dict[str, int]:
         k, costs = self._wanted, route_costs(n, d, self._wanted, dense=True)
         route, small = min(costs, key=costs.__getitem__), min(n, d)
+        plan = {"covariance" if d <= n else "inner products": 4 * small * small * 8}
         if route == "krylov":
-            return {"vectors": 26 * d * block_width(k or 1) * 8}
-        return {"covariance" if d <= n else "inner products": 4 * small * small * 8}
+            plan = {"vectors": 26 * d * block_width(k or 1) * 8}
+        if n <= min(10 * d, 2000) and n * d <= 2e7:  # which may be left out of other fits
+            plan["rows of other fits"] = n * d * itemsize
+        return plan
 
 
 # -- axes of all rows: in memory, in batches, in blocks -------------------------------------------
