@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import lowd
-from lowd.cli.flags import METHOD_COMMANDS, build_model, make_flags
+from lowd.cli.options import METHOD_COMMANDS, build_model, make_flags
 from lowd.methods import find_class_name
 from lowd.parameters import parameters_of
 

@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 
 import lowd
-from lowd.cli.background import BackgroundCall
-from lowd.cli.console import to_json
-from lowd.cli.exit_codes import ExitCode, format_error, get_exit_code
+from lowd.cli.console import ExitCode, format_error, get_exit_code, to_json
+from lowd.cli.running import BackgroundCall
 from lowd.methods import get_parameter_texts
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -177,9 +176,7 @@ def test_a_reader_that_went_away():
 
 def test_long_work_shows_a_bar(monkeypatch):
     from lowd import progress
-    from lowd.cli import background
 
-    monkeypatch.setattr(background, "BAR_AFTER_SECONDS", 0.0)
     seen, shown = [], threading.Event()
 
     class Bar:
@@ -196,7 +193,7 @@ def test_long_work_shows_a_bar(monkeypatch):
         shown.wait(300)
         return 5
 
-    assert BackgroundCall(call).wait(True, lambda: None) == 5
+    assert BackgroundCall(call).wait(True, lambda: None, bar_after=0.0) == 5
     assert seen[0] == ("axes", 1, 3)
 
 
@@ -204,7 +201,7 @@ def test_help_imports_no_method_and_lists_all():
     script = """
 import sys
 from lowd.cli import main
-from lowd.cli.registry import COMMANDS, METHOD_COMMANDS
+from lowd.cli.options import COMMANDS, METHOD_COMMANDS
 main(["--help"])
 print(*COMMANDS, *METHOD_COMMANDS)
 print({"numpy", "scipy", "sklearn", "polars", "matplotlib"} & set(sys.modules), len(sys.modules))

@@ -9,24 +9,13 @@ import argparse
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from difflib import get_close_matches
-from importlib import import_module
 from typing import Any, NoReturn
 
 from ..methods import get_summary
-from .console import Console, format_table, get_width
-from .exit_codes import ExitCode, format_error, get_exit_code
-from .flags import METHOD_COMMANDS
-from .options import MESSAGES, METHOD_PANEL, Arguments, Option
-from .registry import COMMANDS, Command, Result, get_command
+from .console import ExitCode, format_table, get_width
+from .options import COMMANDS, MESSAGES, METHOD_COMMANDS, Arguments, Command, Option, get_command
 
-ABOUT = "Dimension reduction: embeddings of data files that people can trust."
-OPTIONS = {
-    "--version": "The version.",
-    "--show-completion": "The script that completes commands, flags and choices in bash and zsh.",
-    "-h, --help": "This message; `lowd COMMAND --help` lists the flags of a command.",
-}
 COMPLETION = """\
 [ -n "$ZSH_VERSION" ] && autoload -U +X bashcompinit && bashcompinit
 _lowd() {
@@ -63,18 +52,26 @@ def run(args: list[str], owns_process: bool) -> int:
         arguments = parser.read(args[1:])
     except SystemExit as end:  # after help, or after an error that is printed
         return int(end.code or 0)
-    return _run_command(word, command, arguments, shlex.join(["lowd", *args]), owns_process)
+    from .running import run_command
+
+    return run_command(word, command, arguments, shlex.join(["lowd", *args]), owns_process)
 
 
 def format_help() -> str:
     """The commands and the methods, each in a line or two."""
     sections: dict[str, Mapping[str, str]] = {
-        "Options": OPTIONS,
+        "Options": {
+            "--version": "The version.",
+            "--show-completion": "The script that completes commands, flags and choices in bash "
+            "and zsh.",
+            "-h, --help": "This message; `lowd COMMAND --help` lists the flags of a command.",
+        },
         "Commands": {word: command.help for word, command in COMMANDS.items()},
         "Methods": {word: get_summary(name) for word, name in METHOD_COMMANDS.items()},
     }
     first = max(len(word) for rows in sections.values() for word in rows)
-    parts = [f"Usage: lowd COMMAND [OPTIONS] ...\n\n{ABOUT}"]
+    about = "Dimension reduction: embeddings of data files that people can trust."
+    parts = [f"Usage: lowd COMMAND [OPTIONS] ...\n\n{about}"]
     for title, rows in sections.items():
         lines = [(f"  {word:{first}} ", text) for word, text in rows.items()]
         parts.append(f"{title}:\n{format_table((), lines)}")
@@ -143,7 +140,7 @@ def _add(group: Any, option: Option) -> None:
     names = [option.short, option.flag] if option.short else [option.flag]
     about |= {"dest": option.name, "default": option.default, "required": option.required}
     if option.kind is bool:
-        both = option.default is not False or option.panel == METHOD_PANEL
+        both = option.default is not False or option.panel == "Method"
         about["action"] = argparse.BooleanOptionalAction if both else "store_true"
     else:
         about |= {"metavar": _name(option), "type": _read_integer if option.kind is int else str}
@@ -182,51 +179,3 @@ def complete(words: Sequence[str], number: int) -> list[str]:
         chosen = [list(one.choices) for one in options if one.flag == words[number - 1]]
         found = chosen[0] if chosen and chosen[0] else flags if begun.startswith("-") else []
     return [word for word in found if word.startswith(begun)]
-
-
-def _run_command(
-    word: str, command: Command, arguments: Arguments, line: str, owns_process: bool
-) -> ExitCode:
-    """Run a command; every error becomes a message and an exit code."""
-    from .background import BackgroundCall, kill_on_interrupt
-
-    method = METHOD_COMMANDS.get(word)
-    console = Console(arguments, [option.name for option in command.options], method)
-    # The line as it was typed is for the report.
-    arguments = {**arguments, "command": line, "method": method or arguments.get("method")}
-    module, name = command.function.split(":")
-    outputs = None
-    try:
-        from .files import plan_outputs
-
-        home = import_module(f".{module}", __package__)
-        outputs = plan_outputs(arguments, word, command.writes)
-
-        def work() -> Result:
-            from ..reuse import once
-
-            # t-SNE of perplexity 30, which has the longest lists, needs 90 neighbors and ties.
-            with console.capture_warnings(), once(n_neighbors=91):
-                outputs.check_writable()
-                result: Result = getattr(home, name)(arguments, console, outputs)
-                return result
-
-        stopped = outputs.stopped
-        watch = kill_on_interrupt(outputs.folders, stopped) if owns_process else nullcontext()
-        with watch:
-            call = BackgroundCall(work)
-            result = call.wait(console.shows_bar, outputs.discard, owns_process, stopped)
-        outputs.publish()
-        piped = "-" in outputs.paths.values()
-        console.print_result(result.document, result.text, piped=piped)
-        if result.then is not None:
-            result.then()
-    except BaseException as error:
-        if isinstance(error, SystemExit | GeneratorExit):
-            raise
-        console.print_error(error, format_error(error))
-        return get_exit_code(error)
-    finally:
-        if outputs is not None:
-            outputs.discard()
-    return ExitCode.OK

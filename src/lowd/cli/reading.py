@@ -14,12 +14,11 @@ from ..io.options import match_columns
 from ..io.table import Column, Table
 from ..methods import METHODS
 from .console import Console, format_table
-from .files import Outputs
-from .options import Arguments
-from .registry import Result
+from .options import Arguments, Result
 
 if TYPE_CHECKING:
     from ..reducer import Reducer
+    from .running import Outputs
 
 MAX_SHOWN_COLUMNS = 60  # of a table in a terminal
 

@@ -13,8 +13,7 @@ from ..errors import ExistingFileError, ParameterError, UnsupportedError
 from ..io.block_dataset import BlockDataset
 from ..io.block_files import BlockSize, MemoryPlan, open_sized, parse_bytes
 from .console import Console
-from .options import READING, Arguments
-from .registry import Result
+from .options import READING, Arguments, Result
 
 if TYPE_CHECKING:
     from ..evidence.quality import Evaluation

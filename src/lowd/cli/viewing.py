@@ -17,9 +17,7 @@ from ..io.table import Data, Table
 from ..methods import find_class_name
 from ..pipeline import Pipeline
 from .console import Console
-from .files import Outputs
-from .flags import build_model
-from .options import PREPARING, Arguments
+from .options import PREPARING, Arguments, Result, build_model
 from .preparing import Prepared, prepare_file, prepare_table, read_anything
 from .reading import (
     choose_metric,
@@ -29,7 +27,7 @@ from .reading import (
     read,
     set_metric,
 )
-from .registry import Result
+from .running import Outputs
 
 if TYPE_CHECKING:
     from ..explorer.session import Session
