@@ -303,7 +303,44 @@ def test_missing_values_are_named_dropped_or_filled(read):
     assert dropped.labels.tolist() == ["u"]
     assert read("t.csv", text, missing="mean").X.tolist() == [[1, 2], [3, 6], [5, 4]]
     with pytest.raises(DataError, match="line 3, column 'b': the value is missing"):
-        read("t.csv", "a,b\n1,2\n3,inf\n")
+        read("t.csv", "a,b\n1,2\n3,inf\n5,4\n")
+
+
+@pytest.mark.parametrize("gower", [None, True])
+def test_missing_values_are_said_in_every_role(read, gower):
+    text = "name,class,age,fare,kin\n" + "".join(
+        f"p{i},{'uv*'[i % 3]},{i * i if i % 2 else 'NA'},{0.5 * i},{i % 2 if i % 4 else ''}\n"
+        for i in range(12)
+    )
+    told = read("t.csv", text, gower=gower, missing="keep").reading
+    assert {c.name: c.missing for c in told.columns if c.missing} == {
+        "class": 4,
+        "age": 6,
+        "kin": 3,
+    }
+    assert "Missing: 'age' 6 (50%), 'class' 4 (33%), 'kin' 3 (25%)." in told.describe("t.csv")[-1]
+
+
+@pytest.mark.parametrize("word", ["", "NA", "n/a", "-"])
+def test_words_for_missing_values_are_no_values(read, word):
+    cells = ["1", "0", word, "1", "0", "1"] * 5
+    text = "a,b,flag,zip\n" + "".join(
+        f"{i},{i / 4},{cell},{f'00{i}' if i % 7 else word}\n" for i, cell in enumerate(cells)
+    )
+    kinds = {c.name: c.kind for c in read("t.csv", text, missing="keep").reading.columns}
+    assert kinds["flag"] == "yes or no"
+    assert kinds["zip"] == "identifier"
+
+
+def test_infinite_values_are_said_and_kept_beside(read):
+    text = "a,b,since\n" + "".join(
+        f"{i / 4},{i % 7},{i - 9 if i % 3 else 'Inf'}\n" for i in range(30)
+    )
+    table = read("t.csv", text)
+    assert table.columns == ("a", "b")
+    assert "'since' (10 infinite values)" in table.describe()[1]
+    assert "'since' 10 (33%), 10 of them infinite" in table.describe()[2]
+    assert np.isnan(read("t.csv", text, keep="since", missing="keep").X[:, 2]).sum() == 10
 
 
 def test_empty_lines_and_columns_are_left_out(read):

@@ -45,10 +45,10 @@ def show(arguments: Arguments, console: Console, _: Outputs) -> Result:
     if table.reading is None:
         return Result({"source": table.source, "kind": table.kind, "n_samples": len(table)}, "")
     columns = table.reading.columns[:MAX_SHOWN_COLUMNS]
-    rows = [
-        (c.name, ", ".join(e[:12] for e in c.examples), c.kind, c.role, c.why, console.word(c.flag))
-        for c in columns
-    ]
+    rows = []
+    for c in columns:
+        why = c.why + (f"; {c.missing:,} missing" if c.missing else "")
+        rows.append((c.name, ", ".join(e[:12] for e in c.examples), c.kind, c.role, why, c.flag))
     text = format_table(("column", "holds", "kind", "role", "why", "to change it"), rows)
     if more := len(table.reading.columns) - len(columns):
         text += f"\nand {more:,} more columns (--json lists them)"
@@ -120,7 +120,7 @@ def choose_metric(table: Table) -> str:
 
 def get_classes(table: Table) -> Column | None:
     """The labels if they are classes, because class measures cannot use other numbers."""
-    from ..plot.colors import is_continuous
+    from ..plot.canvas import is_continuous
 
     if table.labels is None:
         return None

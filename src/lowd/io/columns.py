@@ -93,7 +93,8 @@ def read_columns(
         if c.is_number and str(c.cells.dtype) in ("String", "Int64"):
             c.is_digits = c.longest > 11 or c.padded > 0
             if c.is_digits and str(c.cells.dtype) == "String":
-                c.is_digits = not c.cells.str.contains(r"[^\d\s+-]").any()
+                digits = ~c.cells.str.contains(r"[^\d\s+-]")
+                c.is_digits = bool((digits | frames.find_missing(c.cells)).all())
             _remove_sentinels(c)
         c.decide(given.get(c.name))
         if c.kind == Kind.BOOLEAN and not c.is_number:
@@ -119,14 +120,16 @@ def _measure(part: Frame, names: Sequence[str]) -> list[Column]:
             columns.append(_read_typed(cells, names))
             continue
         found, values = facts[cells.name]
-        filled, count, distinct, shortest, longest, padded = found
+        filled, count, distinct, shortest, longest, padded, infinite = found
         c = Column(name, position, cells, filled, distinct, count, shortest, longest, padded=padded)
+        c.infinite = infinite
         if 0 < filled == count:
-            c.set_values(_to_array(values))
-            c.distinct = values.n_unique() - (filled < c.rows)
+            c.set_values(_to_array(values), values.n_unique() - (filled < c.rows))
         elif filled:
-            missing = frames.find_missing(cells)
-            c.filled = c.rows - int(missing.sum())
+            known = cells.filter(~frames.find_missing(cells))
+            c.filled, c.distinct = len(known), known.n_unique()
+            lengths = known.str.len_bytes().to_numpy()
+            c.shortest, c.longest = int(lengths.min(initial=longest)), int(lengths.max(initial=0))
             c.numbers = int(frames.parse_numbers(cells).count())
         columns.append(c)
     return columns
@@ -145,7 +148,8 @@ def _read_typed(cells: Series, names: Sequence[str]) -> Column:
     if frames.is_number(cells.dtype):
         values = _to_array(cells.cast(float))
         c.filled = c.numbers = int(np.isfinite(values).sum())
-        c.set_values(values)
+        c.set_values(values, distinct if c.filled == filled else None)
+        c.infinite = int(cells.is_infinite().sum()) if cells.dtype.is_float() else 0
         if cells.dtype.is_integer() and c.filled:
             lengths = cells.cast(str).str.len_bytes().drop_nulls().to_numpy()
             c.shortest, c.longest, c.is_digits = int(lengths.min()), int(lengths.max()), True

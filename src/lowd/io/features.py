@@ -144,12 +144,13 @@ def make_table(loaded: ReadFrame, options: Options) -> Table:
                     X = _one_hot_encode(X, c, levels[c.name], notes)
                     names += tuple(f"{c.name}={level}" for level in levels[c.name])
         names = names or tuple(c.name for c in features)
-    left_out = _list_rows(~kept, "without any value", loaded.locate)
+    blank = ~kept
+    left_out = _list_rows(blank, "without any value", loaded.locate)
     if not kept.all():
         X = X.filter(kept) if roles.is_mixed else X[kept]
     if not roles.is_mixed:
         rows = np.flatnonzero(kept)
-        told = [] if options.missing == "drop" else notes  # those are listed below
+        told = [] if options.missing in ("drop", "keep") else notes  # which the reading lists
         X, chosen = handle_missing(
             X, names, where, lambda row: loaded.locate(int(rows[row])), options.missing, told
         )
@@ -164,7 +165,7 @@ def make_table(loaded: ReadFrame, options: Options) -> Table:
         lines = [loaded.locate(int(row)).split() for row in np.flatnonzero(kept)]
         identifier, ids = lines[0][0], np.array([int(line[-1]) for line in lines])
     label = roles.get(Role.LABEL)
-    reading = _tell(loaded, columns, roles, notes, left_out)
+    reading = _tell(loaded, columns, roles, notes, left_out, blank)
     return Table(
         X,
         "table" if roles.is_mixed else "rows",
@@ -187,6 +188,7 @@ def _tell(
     roles: Roles,
     notes: Sequence[str],
     left_out: Sequence[str],
+    blank: NDArray[np.bool_],
 ) -> Reading:
     flags = {Role.FEATURE: "--drop {}", Role.BESIDE: "--keep {}", Role.VECTOR: "--drop {}"}
     told, doubts = [], [*loaded.doubts, *roles.doubts]
@@ -201,7 +203,9 @@ def _tell(
         why = c.why if roles.why[c.name] in (c.why, str(c.kind)) else f"{c.why}; "
         why += "" if why == c.why else roles.why[c.name]
         examples = tuple(str(cell) for cell in c.cells.head(3).to_list() if cell is not None)
-        told.append(ColumnReading(c.name, c.kind, role, why, c.doubt, flag, examples))
+        missing = 0 if c.kind == Kind.EMPTY else _count_missing(c, blank)
+        said = c.name, c.kind, role, why, c.doubt, flag, examples
+        told.append(ColumnReading(*said, missing, min(c.infinite, missing)))
         if c.doubt:
             doubts.append(f"{c.name!r}: {c.kind}, {c.doubt} (kind={{{c.name!r}: ...}})")
     told = [t._replace(why=roles.why[t.name]) if t.role == Role.BESIDE else t for t in told]
@@ -216,6 +220,16 @@ def _tell(
         tuple(doubts),
         roles.trouble,
     )
+
+
+def _count_missing(c: Cells, blank: NDArray[np.bool_]) -> int:
+    """Cells without a value in the rows that are not left out as blank."""
+    if not c.missing or not blank.any():
+        return c.missing
+    cells = c.cells.filter(blank)
+    is_text = c.values is None and str(cells.dtype) == "String"
+    known = np.isfinite(c.values[blank]) if c.values is not None else cells.is_not_null().to_numpy()
+    return c.missing - int((frames.find_missing(cells).to_numpy() if is_text else ~known).sum())
 
 
 def _list_rows(
@@ -533,7 +547,7 @@ def _find_matrix(columns: list[Cells], loaded: ReadFrame, options: Options) -> T
             source=loaded.source.name,
             notes=loaded.notes,
             id_name=named[0].name if named else "id",
-            reading=_tell(loaded, columns, roles, [*loaded.notes, note], ()),
+            reading=_tell(loaded, columns, roles, [*loaded.notes, note], (), np.zeros(n, bool)),
         )
         return _mark_distances(table, found[1], note)
     return None

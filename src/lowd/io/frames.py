@@ -204,6 +204,7 @@ class TextFacts(NamedTuple):
     shortest: int
     longest: int
     padded: int
+    infinite: int
 
 
 def measure_texts(frame: Frame) -> tuple[list[TextFacts], Frame]:
@@ -221,11 +222,12 @@ def measure_texts(frame: Frame) -> tuple[list[TextFacts], Frame]:
         lengths.min().row(0),
         lengths.max().row(0),
         frame.select(((every >= "00") & (every < "0:")).sum()).row(0),
+        numbers.select(every.is_infinite().sum()).row(0),
         strict=True,
     )
     facts = [
-        TextFacts(count, number, unique - (count < len(frame)), least or 0, most or 0, padded)
-        for count, number, unique, least, most, padded in measured
+        TextFacts(count, number, unique - (count < len(frame)), least or 0, most or 0, *others)
+        for count, number, unique, least, most, *others in measured
     ]
     return facts, numbers
 

@@ -75,6 +75,7 @@ class Column:
     longest: int = 0
     is_digits: bool = False  # whether each cell holds digits only
     padded: int = 0  # cells that begin with a zero, as 007
+    infinite: int = 0  # cells that hold inf, which count as missing
     notation: str = ""  # how the numbers are written, if it is not 1065.5
     affix: str = ""
     unit: str = ""
@@ -95,6 +96,11 @@ class Column:
     @property
     def is_number(self) -> bool:
         return self.values is not None
+
+    @property
+    def missing(self) -> int:
+        """Cells without a value that can be used."""
+        return self.rows - (len(self.known) if self.is_number else self.filled)
 
     @cached_property
     def known(self) -> Numbers:
@@ -124,13 +130,12 @@ class Column:
     def parts(self) -> list[str]:
         return words.split_name(self.name)
 
-    def set_values(self, values: Numbers) -> None:
+    def set_values(self, values: Numbers, distinct: int | None = None) -> None:
         """Take these numbers, of which some may be missing."""
         for name in ("known", "is_whole", "low", "high"):
             self.__dict__.pop(name, None)
         self.values = values
-        if self.numbers < self.filled or len(self.known) < self.numbers:
-            self.distinct = len(np.unique(self.known))
+        self.distinct = len(np.unique(self.known)) if distinct is None else distinct
         self.numbers = len(self.known)
 
     def decide(self, given: Kind | None = None) -> None:
@@ -147,7 +152,12 @@ def _empty(c: Column) -> Decision | None:
 def _constant(c: Column) -> Decision | None:
     if c.distinct > 1 or c.rows < 2 or str(c.cells.dtype).startswith(("List", "Array")):
         return None
-    return Decision(Kind.CONSTANT, f"every cell is {quote(str(c.cells.drop_nulls()[0]))}")
+    texts = (str(cell) for cell in c.cells.drop_nulls())
+    return Decision(
+        Kind.CONSTANT,
+        f"every {'cell' if not c.missing else 'filled cell'} is "
+        f"{quote(next(text for text in texts if not words.is_missing(text)))}",
+    )
 
 
 def _date(c: Column) -> Decision | None:

@@ -10,7 +10,7 @@ import numpy as np
 from . import words
 from .kinds import LEVELS, MANY_LEVELS, NUMBERS, Column, Kind, Numbers
 from .options import Options, check_column, match_columns, split_patterns
-from .words import quote, quote_names
+from .words import pluralize, quote, quote_names
 
 MAX_CLASSES = 20  # Most different whole numbers that are classes.
 MAX_GOWER_LEVELS = 40
@@ -107,6 +107,9 @@ def _choose_features(
     sparse = [c for c in numbers if len(c.known) < MIN_FILLED * c.rows]
     if len(numbers) - len(sparse) > 1:
         aside |= {c.name: f"{1 - len(c.known) / c.rows:.0%} missing" for c in sparse}
+    infinite = [c for c in numbers if c.infinite]
+    if len(numbers) - len(infinite) > 1:
+        aside |= {c.name: f"{pluralize(c.infinite, 'infinite value')}" for c in infinite}
     for name, why in aside.items():
         roles.set(name, Role.BESIDE, why)
     numbers = [c for c in numbers if c.name not in aside]

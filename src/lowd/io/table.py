@@ -34,6 +34,8 @@ class ColumnReading(NamedTuple):
     doubt: str
     flag: str
     examples: tuple[str, ...]
+    missing: int = 0  # cells without a value, of rows that are not left out
+    infinite: int = 0  # those of them that hold infinity
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Reading:
         size = f"{pluralize(self.rows, 'row')}, {pluralize(len(self.columns), 'column')}"
         first = f"{source}: {size}{', ' if self.form else ''}{self.form}."
         third = []
+        if missing := self._list_missing():
+            third.append(f"Missing: {', '.join(_cut(missing))}.")
         if self.left_out:
             third.append(f"Left out: {'; '.join(_cut(self.left_out))}.")
         if self.doubts:
@@ -64,6 +68,16 @@ class Reading:
         """The same for programs."""
         columns = [{**column._asdict(), "examples": [*column.examples]} for column in self.columns]
         return {**{n: value for n, value in vars(self).items() if value}, "columns": columns}
+
+    def _list_missing(self) -> list[str]:
+        """Columns with missing values, those with most first, and how many."""
+        found = sorted((c for c in self.columns if c.missing), key=lambda c: -c.missing)
+        listed = []
+        for c in found:
+            about = f" ({c.missing / self.rows:.0%})" if c.missing > 0.005 * self.rows else ""
+            about += f", {c.infinite:,} of them infinite" if c.infinite else ""
+            listed.append(f"{quote(c.name)} {c.missing:,}{about}")
+        return listed
 
     def _describe_roles(self) -> str:
         features: dict[str, list[str]] = {}
