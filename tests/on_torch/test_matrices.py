@@ -10,12 +10,14 @@ pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[g
 
 import torch
 
+from lowd import KernelPCA
 from lowd.backend import using
 from lowd.linalg.centered import classical_scaling, half_squares, products_of
 from lowd.linalg.eigen import leading_eigenpairs
 from lowd.linalg.laplacian import laplacian_eigenpairs
 from lowd.linalg.smallest import filtered, smallest_eigenpairs
 from lowd.methods.umap import diffuse
+from lowd.on_torch import arrays, matrices, rows
 from lowd.on_torch.matrices import DeviceProduct, parts_of
 from torch_operands import (
     all_sizes_on_the_device,  # noqa: F401 - a fixture
@@ -96,6 +98,32 @@ def test_dense_laplacians(rng):
     assert plain.solver == fast.solver == "krylov"
     near(fast.values, plain.values, np.float64, 1e4)
     near(fast.vectors, plain.vectors, np.float64, 1e9)
+
+
+@typed
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_a_kernel_matrix_never_leaves_the_device(kernel, kind, rng, monkeypatch):
+    """Of n² values the host gets the 1000 rows that tell how near training points are."""
+    X, moved = rng.normal(size=(2200, 5)).astype(kind), []
+
+    def count(A, *args):
+        moved.append(A.numel())
+        return arrays.to_numpy(A, *args)
+
+    monkeypatch.setattr(matrices, "to_numpy", count)
+    monkeypatch.setattr(rows, "to_numpy", count)
+    plain, fast = (
+        KernelPCA(2, kernel=kernel, backend=backend).fit(X) for backend in ("native", "torch")
+    )
+    assert 1000 * 2200 < sum(moved) < 1200 * 2200
+    near(fast.eigenvalues_, plain.eigenvalues_, kind, 1e4)
+    near(fast.embedding_, plain.embedding_, kind, 1e5)
+    near(fast.k_mean_, plain.k_mean_, kind, 100)
+    (Y, sure), (Z, known) = (
+        one.transform(X[:50] + 0.1, return_confidence=True) for one in (fast, plain)
+    )
+    near(Y, Z, kind, 1e5)
+    near(sure, known, np.float32, 1e3)
 
 
 def lattice_laplacian(n):

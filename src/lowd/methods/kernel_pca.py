@@ -221,9 +221,9 @@ class KernelPCA(Reducer):
             k,
             seed,
             np.float32 if self._float32 else np.float64,
-            trace=float(np.trace(K, dtype=np.float64)),
+            trace=float(self._own.sum()) - n * (self._measure == "rbfm1"),
             definite=self._is_definite,
-            dense=lambda: K.astype(np.float64),
+            dense=lambda: np.asarray(K, np.float64),
             tolerance=krylov_tolerance(K.dtype),
         )
         warn_if_indefinite(found.negative_share)
@@ -410,7 +410,7 @@ class KernelPCA(Reducer):
             K = callable_values(space, space.items, self._measure == "matrices")
             return symmetrized(K, name_callable(space.metric))
         X = space.rows
-        return measure_rows(X, X, self._measure, self._numbers, getattr(self, "_center", None))
+        return kernel_matrix(X, self._measure, self._numbers, getattr(self, "_center", None))
 
     @np.errstate(over="ignore")  # which is refused where it is used
     def _products_with_self(self, space: Space, Q: Any) -> Reals:
@@ -609,6 +609,12 @@ def warn_of_large_gamma(others: Reals, gamma: float | None) -> None:
             "units.",
             KernelWarning,
         )
+
+
+@overridable
+def kernel_matrix(X: Any, measure: str, numbers: tuple[float, ...], center: Reals | None) -> Reals:
+    """Kernel values of all pairs of rows; a device keeps them, and gives products and rows."""
+    return measure_rows(X, X, measure, numbers, center)
 
 
 @overridable

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -21,9 +21,10 @@ from ..linalg.centered import Centered, centered_product, half_squares, products
 from ..linalg.eigen import Host, place_of
 from ..linalg.laplacian import complement_of
 from ..linalg.smallest import filtered, ritz_pairs, shifted
+from ..methods.kernel_pca import kernel_matrix
 from ..methods.mds import Step, Stress, metric_stress
 from ..methods.umap import diffuse
-from ..parameters import Graph, Product, Reals
+from ..parameters import Graph, Indices, Product, Reals
 from ..spaces.graph import path_products, paths_through
 from ..spaces.neighbors import Neighbors
 from .arrays import (
@@ -41,6 +42,7 @@ from .arrays import (
     to_numpy,
     torch,
 )
+from .rows import fill
 
 # -- dense matrices --------------------------------------------------------------------------------
 
@@ -74,6 +76,16 @@ class Dense(DeviceProduct):
                 part = part.square().mul_(-0.5)
             torch.matmul(part, V, out=out[rows])
         return out
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(str(self.A.dtype).removeprefix("torch."))
+
+    def __getitem__(self, some: Indices) -> Reals:
+        return to_numpy(self.A[to_device(some)])
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Reals:
+        return np.asarray(to_numpy(self.A), dtype)
 
 
 class DeviceCentered(DeviceProduct, Centered):
@@ -123,6 +135,23 @@ def _hold(A: Reals, half_square: bool) -> DeviceProduct | None:
 @half_squares.register("torch")
 def _(D: Reals) -> Product:
     return _hold(D, half_square=True) or half_squares.function(D)
+
+
+@kernel_matrix.register("torch")
+def _(X: Any, measure: str, params: tuple[float, ...], center: Reals | None) -> Any:
+    """It stays on the device if it has room there, and only what is made of it goes to the host."""
+    n = X.shape[0]
+    fits = is_worth(n * n, 2**22) and has_room(n * n * X.dtype.itemsize)
+    if not fits or not isinstance(X, np.ndarray):  # Sparse rows are compared by the core.
+        return kernel_matrix.function(X, measure, params, center)
+    with explaining_memory(f"a kernel of {n} rows"):
+        x = resident(X)
+        return Dense(fill(x.new_empty(n, n), x, x, measure, params, center))
+
+
+@products_of.register(Dense)
+def _(A: Dense) -> Product:
+    return A
 
 
 @products_of.register("torch")

@@ -7,6 +7,7 @@ copy it to a device.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -122,22 +123,30 @@ def _(
     with explaining_memory(what):
         x = resident(X)
         q = x if Q is X else to_device(Q)
-        compute = measure_of(x, measure, params, center)
         # All pairs of a fit stay on the device for what is made of them, if that leaves room.
         whole = (
             torch.empty(out.shape, dtype=x.dtype, device=x.device)
             if (Q is X and x.device.type == "cuda" and has_room(out.nbytes, 0.4))
             else None
         )
-        for i in range(0, len(Q), step := rows_per_block(8 * len(X))):
-            part = compute(q[i : i + step]).to(x.dtype)
-            if whole is None:
-                to_numpy(part, out[i : i + step])
-            else:
-                whole[i : i + step] = part
-            progress.report("distances", min(i + step, len(Q)), len(Q))
+        fill(out if whole is None else whole, q, x, measure, params, center)
         if whole is not None:
             keep(to_numpy(whole, out), whole)
+    return out
+
+
+def fill(
+    out: Any, q: Tensor, x: Tensor, measure: str, params: tuple[float, ...], center: Reals | None
+) -> Any:
+    """A matrix of the measures of rows q to rows x, on the device or the host; in place."""
+    compute = measure_of(x, measure, params, center)
+    for i in range(0, len(q), step := rows_per_block(8 * len(x))):
+        part = compute(q[i : i + step]).to(x.dtype)
+        if isinstance(out, np.ndarray):
+            to_numpy(part, out[i : i + step])
+        else:
+            out[i : i + step] = part
+        progress.report("distances", min(i + step, len(q)), len(q))
     return out
 
 
