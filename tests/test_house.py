@@ -46,6 +46,8 @@ UPWARD = {
     ("evidence.quality.result", "plot"),
     ("evidence.compare.result", "plot"),
     ("evidence.dimension", "plot"),
+    # What names rows or is a code is told by the rules for columns of files.
+    ("evidence.diagnosis.columns", "io"),
 }
 # The list of methods is data, and the version a text.
 FREE = ("lowd.__version__", "lowd._native", "lowd.methods.METHODS")

@@ -113,6 +113,7 @@ def prepare_table(
         "columns": names if isinstance(X, np.ndarray) and names else None,
         "steps": typed,
         "keep": [names.index(name) for name in wanted],
+        "recognized": table.reading is not None,
         "random_state": arguments.get("seed"),
     }
     diagnosis = diagnose(X, **options) if diagnosing else None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,14 @@ class Column:
     kind: Kind = Kind.TEXT
     why: str = ""
     doubt: str = ""
+
+    @classmethod
+    def of_numbers(cls, name: str, position: int, values: Any) -> Column:
+        """A column of an array, which has no text."""
+        filled = int(np.isfinite(values).sum())
+        column = cls(name, position, values, filled, 0, filled)
+        column.set_values(values)
+        return column
 
     @property
     def rows(self) -> int:

@@ -42,7 +42,7 @@ IDENTIFIERS = _set(
     "sire dam ss suj entity entityid sampleid observation obs serial seqn "
     "accession nr no number num code line"
 )
-WEAK_IDENTIFIERS = _set("no nr number num sample case")  # only if all are different
+WEAK_IDENTIFIERS = _set("no nr number num sample case index idx")  # only if all are different
 NO_IDENTIFIERS = _set(  # words that end in "id" by chance
     "paid said grid acid solid bid mid kid period liquid fluid humid void valid hybrid steroid "
     "arid rapid android covid thyroid lipid avid"

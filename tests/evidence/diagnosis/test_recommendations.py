@@ -158,18 +158,22 @@ def test_a_finding_carries_its_remedy():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"id": np.arange(99), "b": rng.normal(size=99), "c": rng.normal(size=99)})
     table["d"] = table["b"]
-    table["zip"] = rng.integers(1000, 9999, 99)
+    table["region"] = rng.integers(1, 9, 99)
     found = lowd.diagnose(table)
     acts = {finding.topic: finding.action.params for finding in found if finding.action}
     assert acts == {
         "identifiers": {"drop": ("id",)},
-        "codes": {"drop": ("zip",)},
+        "codes": {"drop": ("region",)},
         "duplicate columns": {"drop": ("d",)},
     }
     model = found.pipeline().fit(table)
-    assert model.drop == ("id", "zip", "d")
+    assert model.drop == ("id", "region", "d")
     assert found.to_dict()["findings"][0]["action"]["params"]
-    kept = lowd.diagnose(table, keep=["zip"], steps={"scale": False})
+    kept = lowd.diagnose(table, keep=["region"], steps={"scale": False})
     assert kept.recommendations[0].steps == {"drop": ("id", "d")}
+    assert (
+        "drop"
+        not in lowd.diagnose(table[["id", "b", "c"]], recognized=True).recommendations[0].steps
+    )
     with pytest.raises(ParameterError, match="'whiten' is no step"):
         lowd.diagnose(table, steps={"whiten": True})

@@ -424,27 +424,7 @@ def _report_correlation(names: list[str], R: Reals, part: str) -> Finding:
 
 # -- what columns hold ----------------------------------------------------------------------------
 
-# Words of a column's name, in lower case.
-ID_WORDS = {"id", "ids", "uid", "uuid", "guid", "ssn", "isbn", "ean", "sku", "barcode", "rowid"}
-ROW_WORDS = {"index", "idx", "key", "row", "nr", "no", "number", "unnamed"}  # if all values differ
-CODE_WORDS = {
-    *(
-        "zip",
-        "zipcode",
-        "postcode",
-        "postal",
-        "plz",
-        "code",
-        "codes",
-        "fips",
-        "naics",
-        "sic",
-        "icd",
-    ),
-    *("phone", "fax", "type", "category", "kind", "region", "district", "branch"),
-}
 MAX_TABLE_COLUMNS = 1000  # a wider table is a matrix of one kind, whatever its names are
-MIN_COUNTED_ROWS = 10  # that count up before they are taken as row numbers
 # Names that a reader or a program gives to columns without one say nothing about the content.
 GIVEN_NAMES = {"x", "v", "column", "col", "var", "feature", "f", "c", "field", "unnamed"}
 MIN_NUMBERED_COLUMNS = 10  # with one stem (px0, px1, ...) that are one quantity
@@ -581,35 +561,23 @@ def check_skewness(data: RawData, sample: Sample, columns: NDArray[np.int64]) ->
 
 
 def _find_role(data: RawData, j: int) -> Literal["id", "code"] | None:
-    if not _are_whole(np.asarray(data.X[:INSPECTED_ROWS, j], np.float64)):
-        return None
-    x = np.asarray(data.X[:, j], np.float64)
+    """By the rules that recognize the columns of files; what they doubt is a measurement."""
+    from ...io.kinds import Column, Kind  # one place knows what columns are
+
+    x = np.asarray(data.X[:INSPECTED_ROWS, j], np.float64)
     if not _are_whole(x):
         return None
-    x = x[np.isfinite(x)]
-    words = set() if data.names is None else set(_split_words(str(data.names[j])))
-    if words & ID_WORDS:
+    column = Column.of_numbers(f"x{j}" if data.names is None else str(data.names[j]), j, x)
+    column.decide()
+    if column.kind == Kind.ROW_NUMBER or (column.kind == Kind.IDENTIFIER and not column.doubt):
         return "id"
-    if words & CODE_WORDS:
-        return "code"
-    counts_up = len(x) >= MIN_COUNTED_ROWS and x[0] in (0, 1) and bool((np.diff(x) == 1).all())
-    return "id" if counts_up or (words & ROW_WORDS and len(np.unique(x)) == len(x)) else None
+    return "code" if column.kind == Kind.CODE else None
 
 
 def _are_whole(x: Reals) -> bool:
     """Integers, as far as they are known."""
     known = x[np.isfinite(x)]
     return bool((np.rint(known) == known).all())
-
-
-def _split_words(name: str) -> list[str]:
-    """The words of a name.
-
-    >>> _split_words("CustomerID"), _split_words("zip-code"), _split_words("ID1")
-    (['customer', 'id'], ['zip', 'code'], ['id1'])
-    """
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return [word.lower() for word in re.split(r"[\W_]+", spaced) if word]
 
 
 def remove_numbers(name: str) -> str:

@@ -71,6 +71,7 @@ def diagnose(
     columns: Sequence[object] | None = None,
     steps: Mapping[str, Any] | None = None,
     keep: Sequence[str | int] = (),
+    recognized: bool = False,
     max_samples: int | None = 20_000,
     random_state: Seed = None,
     backend: str = "auto",
@@ -105,6 +106,8 @@ def diagnose(
         "pca": None}` diagnoses the rows as they are.
     keep : sequence of str or int, default=()
         Columns, by name or index, that no finding leaves out.
+    recognized : bool, default=False
+        Whether identifiers and codes were told from features before, as `lowd.io.read` does.
     max_samples : int or None, default=20000
         Rows whose neighbors are searched, drawn at random if there are more. None takes all.
     random_state : int, RandomState, Generator or None, default=None
@@ -136,7 +139,9 @@ def diagnose(
         X, columns = sample.items, rows.names if columns is None else columns
         drawn = f"{len(sample.row_indices)} of {sample.n_seen} rows in blocks"
         notes = [f"{drawn} are diagnosed; costs are of these."]
-    data, decided, seed = _read(X, metric, metric_params, columns, steps, keep, random_state)
+    data, decided, seed = _read(
+        X, metric, metric_params, columns, steps, keep, recognized, random_state
+    )
     with progress.show_bar(verbose), using(backend, n_jobs), single_threaded_blas():
         mixed = None
         if data.non_numeric and data.kind == "rows" and data.metric == "euclidean":
@@ -152,11 +157,12 @@ def decide(
     columns: Sequence[object] | None = None,
     steps: Mapping[str, Any] | None = None,
     keep: Sequence[str | int] = (),
+    recognized: bool = False,
     max_samples: int | None = 20_000,
     random_state: Seed = None,
 ) -> Preparing:
     """The steps before a method, with their reasons: the first part of a diagnosis."""
-    data, decided, seed = _read(X, metric, None, columns, steps, keep, random_state)
+    data, decided, seed = _read(X, metric, None, columns, steps, keep, recognized, random_state)
     with single_threaded_blas():
         return prepare(data, max_samples, decided, seed)
 
@@ -168,6 +174,7 @@ def _read(
     columns: Sequence[object] | None,
     steps: Mapping[str, Any] | None,
     keep: Sequence[str | int],
+    recognized: bool,
     random_state: Seed,
 ) -> tuple[RawData, Decided, int]:
     seed = 0 if random_state is None else random.as_seed(random_state)
@@ -179,7 +186,7 @@ def _read(
         )
     if not len(data):
         raise DataError("X has 0 rows, while a minimum of 1 is required.")
-    return data, Decided(steps or {}, keep), seed
+    return data, Decided(steps or {}, keep, recognized), seed
 
 
 class RowChecks(NamedTuple):

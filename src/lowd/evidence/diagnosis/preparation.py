@@ -29,9 +29,12 @@ class Decided(NamedTuple):
 
     steps: Mapping[str, Any] = {}
     keep: Sequence[str | int] = ()
+    recognized: bool = False  # are the columns those that a reader of the file took as features?
 
     def limit(self, findings: list[Finding], data: RawData) -> list[Finding]:
         """The findings without actions on what is decided."""
+        if self.recognized:
+            findings = [found for found in findings if found.topic not in ("identifiers", "codes")]
         kept = set(data.index_columns([c for c in self.keep if data.has_column(c)]))
         return [self._limit_one(finding, data, kept) for finding in findings]
 
