@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from lowd import errors
 from lowd.methods.classical_mds import ClassicalMDS
-from lowd.plot.annotations import draw_words
 from lowd.plot.canvas import make_legend_dot
+from lowd.plot.embeddings import draw_words
 
 from . import tables
 from .agreement import compute_rmse, fit_procrustes, project_to_plane

@@ -15,11 +15,11 @@ from lowd.plot.canvas import (
     MUTED_COLOR,
     PALE_COLOR,
     TEXT_COLOR,
+    Values,
     load_matplotlib,
     make_figure,
     save,
 )
-from lowd.plot.colors import Values
 
 if TYPE_CHECKING:
     from lowd.plot.canvas import Artist, Axes, Figure, Panels

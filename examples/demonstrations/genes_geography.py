@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from lowd import datasets
 from lowd.io import standardize_genotypes
 from lowd.methods.pca import PCA
-from lowd.plot.annotations import draw_words
 from lowd.plot.canvas import make_legend_dot
+from lowd.plot.embeddings import draw_words
 
 from .agreement import compute_r2, fit_procrustes, project_to_plane
 from .drawing import (

@@ -15,13 +15,13 @@ from scipy.spatial.distance import cdist
 
 from lowd import plot
 from lowd.plot import canvas
-from lowd.plot.annotations import draw_words
-from lowd.plot.density import (
+from lowd.plot.embeddings import (
     MAX_CELLS_PER_SIDE,
     MAX_DRAWN_POINTS,
     MIN_OPACITY,
     compute_opacity,
     count_cells,
+    draw_words,
 )
 from pictures import at, drawn, overlaps
 

@@ -17,8 +17,8 @@ import lowd
 from lowd import plot
 from lowd.errors import DataError, ParameterError
 from lowd.plot import canvas
-from lowd.plot.colors import choose_coloring
-from lowd.plot.density import MAX_DRAWN_POINTS
+from lowd.plot.canvas import choose_coloring
+from lowd.plot.embeddings import MAX_DRAWN_POINTS
 from pictures import at, drawn, overlaps, ring, seen_by
 
 

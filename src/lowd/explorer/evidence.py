@@ -17,7 +17,7 @@ from ..evidence.quality import evaluate
 from ..evidence.quality.measures import DEFINITIONS, encode_labels
 from ..evidence.quality.metric_spaces import nearest_others
 from ..evidence.quality.result import MEASURE_GROUPS
-from ..plot.colors import is_continuous
+from ..plot.canvas import is_continuous
 from ..report.figures import choose_spectrum
 from ..spaces import count_rows, take_rows
 from .replies import Fault, RequestError, describe_error, encode_columns, list_or_none

@@ -18,7 +18,7 @@ from ..input.arguments import Input, MetricName
 from ..io.preparation import Preparation
 from ..io.table import Column, Data, Table
 from ..pipeline import Pipeline
-from ..plot.colors import is_continuous, natural_sort_key
+from ..plot.canvas import is_continuous, natural_sort_key
 from ..plot.embeddings import name_axis
 from ..spaces import Space
 from .replies import RequestError

@@ -17,13 +17,13 @@ _MODULE_OF_FUNCTION = {
     "shepard": ".curves",
     "rnx": ".curves",
     "reliability": ".curves",
-    "scree": ".spectra",
-    "dimension": ".spectra",
+    "scree": ".curves",
+    "dimension": ".curves",
     "loadings": ".linear",
     "biplot": ".linear",
     "eigenimages": ".linear",
-    "pca_steps": ".steps",
-    "compare": ".small_multiples",
+    "pca_steps": ".linear",
+    "compare": ".overlays",
     "save": ".canvas",
 }
 
@@ -48,19 +48,19 @@ __all__ = [
 
 if TYPE_CHECKING:
     from .canvas import save as save
+    from .curves import dimension as dimension
     from .curves import reliability as reliability
     from .curves import rnx as rnx
+    from .curves import scree as scree
     from .curves import shepard as shepard
     from .embeddings import scatter as scatter
     from .linear import biplot as biplot
     from .linear import eigenimages as eigenimages
     from .linear import loadings as loadings
+    from .linear import pca_steps as pca_steps
+    from .overlays import compare as compare
     from .overlays import neighbors as neighbors
     from .overlays import quality as quality
-    from .small_multiples import compare as compare
-    from .spectra import dimension as dimension
-    from .spectra import scree as scree
-    from .steps import pca_steps as pca_steps
 
 
 def __getattr__(name: str) -> Any:

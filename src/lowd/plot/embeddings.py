@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from .. import random
 from ..errors import DataError, ParameterError
 from ..input.arguments import Input
-from .annotations import draw_thumbnails, draw_words
 from .canvas import (
     FONT_SIZE,
     MAX_LEGEND_ROWS,
@@ -20,22 +19,27 @@ from .canvas import (
     PALE_COLOR,
     SMALL_FONT_SIZE,
     TEXT_COLOR,
+    Classes,
+    Coloring,
+    Values,
     add_colorbar,
     add_legend,
+    choose_coloring,
     escape_math,
+    finish_layout,
     format_chart,
     format_embedding_axes,
     get_axes,
     get_panels,
+    load_matplotlib,
     make_legend_dot,
     set_title,
 )
-from .colors import Classes, Coloring, Values, choose_coloring
-from .density import MAX_DRAWN_POINTS, compute_opacity, draw_density
 
 if TYPE_CHECKING:
+    from ..io.table import Column
     from ..reducer import Reducer
-    from .canvas import Axes, AxesInput, Panels, ScalarMappable
+    from .canvas import Annotation, Axes, AxesInput, Bbox, Colormap, Panels, ScalarMappable
 
 STRIP_BINS = 300  # Bins of histograms: about two pixels each in a plot of usual size.
 # Up to this many points get their names written without being asked; more do not fit.
@@ -384,3 +388,280 @@ def _draw_histograms(
         color = colors.color(code) if isinstance(colors, Classes) else MUTED_COLOR
         ax.fill_between(middle, floor, floor + height[code], step="mid", color=color, lw=0)
         ax.axhline(floor, color=PALE_COLOR, lw=0.5)
+
+
+MAX_DRAWN_POINTS = 50_000  # More points would hide each other.
+MAX_CELLS_PER_SIDE = 360  # about two pixels each in a plot of usual size
+MIN_OPACITY = 0.3  # Opacity of a single point, which must be visible.
+DISPLAY_GAMMA = 2.2  # Exponent from sRGB color values to light.
+
+Image = NDArray[np.float64]
+
+
+class Cells(NamedTuple):
+    """Number of points in each cell, and the cell of each point."""
+
+    counts: NDArray[np.int64]  # rows run from the bottom up
+    cell: NDArray[np.int64]
+    extent: tuple[float, float, float, float]
+
+    def total(self, weights: NDArray[np.float64]) -> Image:
+        """Sum of the weights of the points in each cell."""
+        sums = np.bincount(self.cell, weights, self.counts.size)
+        return np.asarray(sums.reshape(self.counts.shape), np.float64)
+
+
+def count_cells(P: NDArray[np.float64]) -> Cells:
+    """Count the points in square cells over all of them."""
+    low, high = P.min(axis=0).astype(np.float64), P.max(axis=0).astype(np.float64)
+    # Cells that mostly hold one point or none show noise, so fewer points get fewer cells.
+    per_side = min(MAX_CELLS_PER_SIDE, int(0.8 * len(P) ** 0.5))
+    side = float((high - low).max()) / per_side or 1.0
+    width, height = (np.floor((high - low) / side).astype(int) + 1).tolist()
+    column, row = np.minimum((P - low) // side, [width - 1, height - 1]).astype(np.int64).T
+    cell = row * width + column
+    counts = np.bincount(cell, minlength=width * height).reshape(height, width)
+    extent = (low[0], low[0] + width * side, low[1], low[1] + height * side)
+    return Cells(counts, cell, extent)
+
+
+def compute_opacity(counts: NDArray[np.int64]) -> Image:
+    """Opacity of cells on a logarithmic scale: 0 if empty, MIN_OPACITY for one point, 1 at most."""
+    most = max(int(counts.max()), 2)
+    opacity = MIN_OPACITY + (1 - MIN_OPACITY) * np.log(np.maximum(counts, 1)) / np.log(most)
+    return np.asarray(np.where(counts > 0, opacity, 0), np.float64)
+
+
+def draw_density(
+    ax: Axes, P: NDArray[np.float64], colors: Classes | Values | None
+) -> ScalarMappable | None:
+    """Draw the cells; return what a colorbar of counts needs, or None if color has a meaning."""
+    grid = count_cells(P)
+    if colors is None:
+        counts = np.where(grid.counts > 0, grid.counts, np.nan)
+        norm = load_matplotlib().colors.LogNorm(1, max(int(grid.counts.max()), 2))
+        # The scale does not begin at white, because a single point must be visible.
+        return _draw_image(ax, counts, grid, cmap=_trim_colormap("viridis_r"), norm=norm)
+    mixed = (
+        _mix_class_colors(grid, colors)
+        if isinstance(colors, Classes)
+        else _color_means(grid, colors)
+    )
+    _draw_image(ax, np.dstack([mixed, compute_opacity(grid.counts)]), grid)
+    return None
+
+
+def _draw_image(ax: Axes, pixels: Image, grid: Cells, **look: object) -> ScalarMappable:
+    return ax.imshow(
+        pixels, extent=grid.extent, origin="lower", interpolation="nearest", zorder=1, **look
+    )
+
+
+def _trim_colormap(name: str) -> Colormap:
+    """Return a colormap without its palest tenth."""
+    shades = load_matplotlib().colormaps[name](np.linspace(0.1, 1, 256))
+    return load_matplotlib().colors.ListedColormap(shades)
+
+
+def _mix_class_colors(grid: Cells, classes: Classes) -> Image:
+    """The mean color of the points in each cell, in linear light."""
+    rgb = classes.rgb() ** DISPLAY_GAMMA
+    members = np.maximum(grid.counts, 1)
+    layers = [grid.total(rgb[classes.codes, channel]) / members for channel in range(3)]
+    return np.asarray(np.clip(np.dstack(layers), 0, 1) ** (1 / DISPLAY_GAMMA))
+
+
+def _color_means(grid: Cells, values: Values) -> Image:
+    """The color of the mean value in each cell."""
+    known = np.isfinite(values.numbers)
+    members = grid.total(known.astype(np.float64))
+    mean = grid.total(np.where(known, values.numbers, 0)) / np.maximum(members, 1)
+    colors = np.asarray(values.scale().to_rgba(mean))[:, :, :3]
+    return np.where(members[:, :, None] > 0, colors, 0.75)
+
+
+WordPosition: TypeAlias = tuple[str, str, int, int]
+
+MAX_TRIED_WORDS = 1000  # No plot has room for more words.
+THUMBNAILS_PER_SIDE = 18  # Thumbnails that fit along the longer side of the embedding.
+# Positions of a word beside its point: horizontal and vertical alignment, and the offset.
+WORD_POSITIONS: tuple[WordPosition, ...] = (
+    ("left", "center", 4, 0),
+    ("right", "center", -4, 0),
+    ("center", "bottom", 0, 4),
+    ("center", "top", 0, -4),
+    ("left", "bottom", 3, 3),
+    ("right", "bottom", -3, 3),
+    ("left", "top", 3, -3),
+    ("right", "top", -3, -3),
+)
+
+
+def select_apart(P: NDArray[np.float64], width: float, height: float) -> NDArray[np.int64]:
+    """Choose points whose boxes do not overlap, greedily in a fixed random order."""
+    order = np.argsort(random.bits(0, "thumbnails", np.arange(len(P))), kind="stable")
+    chosen: list[int] = []
+    taken: dict[tuple[int, int], list[int]] = {}
+    for i in order.tolist():
+        x, y = int(P[i, 0] // width), int(P[i, 1] // height)
+        near = (j for a in (-1, 0, 1) for b in (-1, 0, 1) for j in taken.get((x + a, y + b), ()))
+        if all(abs(P[i, 0] - P[j, 0]) >= width or abs(P[i, 1] - P[j, 1]) >= height for j in near):
+            chosen.append(i)
+            taken.setdefault((x, y), []).append(i)
+    return np.sort(np.array(chosen, np.int64))
+
+
+def draw_thumbnails(
+    ax: Axes,
+    P: NDArray[np.float64],
+    images: ArrayLike,
+    colors: Classes | Values | None,
+    cmap: str,
+) -> int:
+    """Draw as many images at their points as fit without overlap; return how many."""
+    thumbnails = _check_images(images, len(P))
+    tall, wide = thumbnails.shape[1:3]
+    side = float(np.ptp(P, axis=0).max()) / THUMBNAILS_PER_SIDE or 1.0
+    width, height = side * min(1, wide / tall), side * min(1, tall / wide)
+    low, high = float(np.nanmin(thumbnails)), float(np.nanmax(thumbnails))
+    chosen = select_apart(P, 1.06 * width, 1.06 * height).tolist()
+    for i in chosen:
+        x, y = P[i]
+        extent = (x - width / 2, x + width / 2, y - height / 2, y + height / 2)
+        look = {"cmap": cmap, "vmin": low, "vmax": high} if thumbnails.ndim == 3 else {}
+        ax.imshow(thumbnails[i], extent=extent, zorder=3, aspect="auto", **look)
+        by_class = isinstance(colors, Classes)
+        edge = colors.color(int(colors.codes[i])) if isinstance(colors, Classes) else PALE_COLOR
+        ax.plot(
+            np.array(extent)[[0, 1, 1, 0, 0]],
+            np.array(extent)[[2, 2, 3, 3, 2]],
+            color=edge,
+            lw=1.4 if by_class else 0.5,
+            zorder=3.5,
+        )
+    # imshow changes the limits; images at the rim need half their size more than points do.
+    half = np.array([width, height]) / 2
+    format_embedding_axes(ax, np.vstack([P - half, P + half]))
+    return len(chosen)
+
+
+def _check_images(images: ArrayLike, n: int) -> Column:
+    thumbnails = np.asarray(images)
+    if (
+        thumbnails.ndim not in (3, 4)
+        or len(thumbnails) != n
+        or thumbnails.shape[3:] not in ((), (3,))
+    ):
+        raise DataError(
+            f"images have shape {thumbnails.shape}; expected ({n}, height, width) for gray ones, "
+            f"({n}, height, width, 3) for colored ones."
+        )
+    if thumbnails.ndim == 4 and thumbnails.dtype.kind == "f":
+        top = float(thumbnails.max())
+        thumbnails = np.clip(thumbnails / (255 if top > 1 else 1), 0, 1)
+    return thumbnails
+
+
+def draw_words(
+    ax: Axes,
+    P: NDArray[np.float64],
+    names: Sequence[str],
+    colors: str | Sequence[NDArray[np.float64]] = TEXT_COLOR,
+    size: float = SMALL_FONT_SIZE,
+    away_from: tuple[float, float] | None = None,
+    avoid: NDArray[np.float64] | None = None,
+) -> int:
+    """Write names beside their points, earlier ones first; one that would overlap is left out.
+
+    Return how many are drawn. `colors` is one for all, or one per point. With `away_from` (a
+    point) a name is on the far side of its point if it can be. Points of `avoid` are covered by a
+    name only if it has no other position.
+    """
+    if len(names) != len(P):
+        raise DataError(f"{len(names)} words for {len(P)} points; give one per point.")
+    figure = finish_layout(ax)
+    frame = ax.get_window_extent()
+    scale = figure.dpi / 72
+    pixels = ax.transData.transform(P)
+    boxes = _make_boxes(pixels)  # no word covers a point
+    obstacles = _make_boxes(ax.transData.transform(P[:0] if avoid is None else avoid))
+    n_drawn = 0
+    for i, name in enumerate(names[:MAX_TRIED_WORDS]):
+        text = ax.annotate(
+            escape_math(str(name)),
+            P[i],
+            xytext=(0, 0),
+            textcoords="offset points",
+            fontsize=size,
+            color=colors if isinstance(colors, str) else colors[i],
+            zorder=4,
+            path_effects=load_matplotlib().halo,
+        )
+        text.set_in_layout(False)
+        outward = None if away_from is None else P[i] - np.asarray(away_from)
+        tries = (np.vstack([boxes, obstacles]), boxes) if len(obstacles) else (boxes,)
+        where = _sort_positions(outward)
+        if not any(_position_word(text, pixels[i], where, t, i, frame, scale) for t in tries):
+            text.remove()
+            continue
+        n_drawn += 1
+        box = text.get_window_extent()
+        boxes = np.vstack([boxes, [box.x0 - 1, box.y0, box.x1 + 1, box.y1]])
+    return n_drawn
+
+
+def _make_boxes(pixels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The boxes of points, extending two pixels to each side."""
+    return np.hstack([pixels - 2, pixels + 2]).reshape(-1, 4)
+
+
+def _sort_positions(outward: NDArray[np.float64] | None) -> tuple[WordPosition, ...]:
+    if outward is None:
+        return WORD_POSITIONS
+    x, y = outward
+    return tuple(sorted(WORD_POSITIONS, key=lambda p: -(x * p[2] + y * p[3]) / np.hypot(*p[2:])))
+
+
+def _position_word(
+    text: Annotation,
+    pixel: NDArray[np.float64],
+    positions: tuple[WordPosition, ...],
+    boxes: NDArray[np.float64],
+    own: int,
+    frame: Bbox,
+    scale: float,
+) -> bool:
+    """Move the text to the first free position around its point; False if there is none."""
+    size = text.get_window_extent()
+    wide, tall = size.width, size.height
+    for across, up, dx, dy in positions:
+        x = pixel[0] + dx * scale - {"left": 0, "center": wide / 2, "right": wide}[across]
+        y = pixel[1] + dy * scale - {"bottom": 0, "center": tall / 2, "top": tall}[up]
+        inside = frame.x0 <= x and x + wide <= frame.x1 and frame.y0 <= y and y + tall <= frame.y1
+        hits = (boxes[:, 0] < x + wide) & (boxes[:, 2] > x)
+        hits &= (boxes[:, 1] < y + tall) & (boxes[:, 3] > y)
+        hits[own] = False
+        if inside and not hits.any():
+            text.set(ha=across, va=up)
+            text.set_position((dx, dy))
+            return True
+    return False
+
+
+def draw_lines(
+    ax: Axes,
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    color: str,
+    *,
+    width: float = 0.9,
+    alpha: float = 1.0,
+    label: str = "",
+) -> None:
+    """Draw straight lines between pairs of points."""
+    pairs = np.stack([starts, ends], axis=1)
+    ax.add_collection(
+        load_matplotlib().LineCollection(
+            pairs, colors=color, linewidths=width, alpha=alpha, zorder=1.5, label=label
+        )
+    )

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from ..errors import ScaleWarning
 from ..methods.pca import PCA
 from ..pipeline import Pipeline
-from ..plot.curves import compute_quantiles, count_pairs
-from ..plot.spectra import MAX_SCREE_AXES, compute_shares
+from ..plot.curves import MAX_SCREE_AXES, compute_quantiles, compute_shares, count_pairs
 from ..reducer import Reducer
 from ..spaces import space_of
 from .code import format_constructor

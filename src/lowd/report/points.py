@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..plot.canvas import COLORS
-from ..plot.colors import Classes, choose_coloring
+from ..plot.canvas import COLORS, Classes, choose_coloring
 
 if TYPE_CHECKING:
     from ..evidence.quality import Evaluation
