@@ -16,9 +16,7 @@ from scipy.spatial.distance import cdist
 from lowd import plot
 from lowd.plot import canvas
 from lowd.plot.embeddings import (
-    MAX_CELLS_PER_SIDE,
     MAX_DRAWN_POINTS,
-    MIN_OPACITY,
     compute_opacity,
     count_cells,
     draw_words,
@@ -54,7 +52,7 @@ def test_cells_are_square_and_hold_every_point():
     high, wide = grid.counts.shape
     assert (right - left) / wide == pytest.approx((top - low) / high)
     assert wide == int(0.8 * len(Y) ** 0.5) + 1
-    assert max(count_cells(np.repeat(Y, 5, 0)).counts.shape) == MAX_CELLS_PER_SIDE + 1
+    assert max(count_cells(np.repeat(Y, 5, 0)).counts.shape) == 361
     side = (right - left) / wide
     row, column = int((Y[7, 1] - low) // side), int((Y[7, 0] - left) // side)
     inside = (np.abs(Y[:, 0] - left - (column + 0.5) * side) <= side / 2) & (
@@ -65,7 +63,7 @@ def test_cells_are_square_and_hold_every_point():
 
 def test_ink_grows_by_the_logarithm():
     shade = compute_opacity(np.array([[0, 1, 10, 100]]))[0]
-    assert shade == pytest.approx([0, MIN_OPACITY, (1 + MIN_OPACITY) / 2, 1])
+    assert shade == pytest.approx([0, 0.3, 0.65, 1])
 
 
 def test_a_cell_of_two_classes_has_their_mixture():
@@ -80,7 +78,7 @@ def test_a_cell_of_two_classes_has_their_mixture():
     )
     near = 1 + np.linspace(-1, 1, 9) / len(Y) ** 0.5
     darkest = min((at(ax, pixels, (x, y)) for x in near for y in near), key=sum)
-    assert darkest == pytest.approx(MIN_OPACITY * a + 1 - MIN_OPACITY, abs=0.02)
+    assert darkest == pytest.approx(0.3 * a + 0.7, abs=0.02)
     shown = [text.get_text() for text in ax.get_legend().get_texts()]
     assert shown == ["a", "b", "darker: more points"]
     values = np.asarray(plot.scatter(Y, np.linspace(0, 1, len(Y))).images[0].get_array())

@@ -56,13 +56,9 @@ MARKERS = ("o", "s", "^", "X", "D", "v")  # one more for every ten classes
 TEXT_COLOR, MUTED_COLOR = "#333333", "#767676"
 PALE_COLOR = "#C9CED3"  # color of points without a color of their own
 FONT_SIZE, SMALL_FONT_SIZE = 9, 8  # points
-LABEL_INCHES = 0.5  # Space for the ticks and the label below axes, which a legend leaves free.
 MAX_LEGEND_ROWS = 20  # Most rows in one column of a legend: as many lines as the axes are high.
 IMAGE_FORMATS = ("png", "svg", "pdf")
 DPI = 150
-DISPLAY_DPI = 100  # In a notebook a figure of 150 dots per inch would fill the page.
-# matplotlib's backends that show no window.
-FILE_BACKENDS = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
 
 _is_hidden: ContextVar[bool] = ContextVar("lowd.plot: figures are not displayed", default=False)
 
@@ -126,7 +122,8 @@ def is_displayed() -> bool:
         return True
     # Present if the user imported it and so can call show().
     pyplot = sys.modules.get("matplotlib.pyplot")
-    return pyplot is not None and pyplot.get_backend().lower() not in FILE_BACKENDS
+    windowless = ("agg", "cairo", "pdf", "pgf", "ps", "svg", "template")
+    return pyplot is not None and pyplot.get_backend().lower() not in windowless
 
 
 def open_figure(width: float, height: float) -> Figure:
@@ -136,7 +133,8 @@ def open_figure(width: float, height: float) -> Figure:
     load_matplotlib()
     from matplotlib import pyplot
 
-    return pyplot.figure(figsize=(width, height), layout="constrained", dpi=DISPLAY_DPI)
+    # In a notebook a figure of 150 dots per inch would fill the page.
+    return pyplot.figure(figsize=(width, height), layout="constrained", dpi=100)
 
 
 def get_axes(ax: Axes | None, width: float = 5.6, height: float = 4.4) -> Axes:
@@ -228,8 +226,9 @@ def add_legend(
     ax.set_anchor("N" if below else "NE")
     position: dict[str, object] = {"bbox_to_anchor": (1.01, 1.0)}
     if below:
+        # Half an inch is left to the ticks and the label of the axes.
         inches = ax.get_figure(root=True).dpi_scale_trans
-        lower = load_matplotlib().ScaledTranslation(0, -LABEL_INCHES, inches)
+        lower = load_matplotlib().ScaledTranslation(0, -0.5, inches)
         position = {"bbox_to_anchor": (0, 0), "bbox_transform": ax.transAxes + lower}
     legend = ax.legend(
         handles,
@@ -300,10 +299,6 @@ def save(
 
 
 Coloring = Literal["auto", "classes", "values"]
-MAX_CLASS_NUMBERS = 12  # integers with more distinct values are colored as values
-MAX_LEGEND_CLASSES = 40  # These fill two columns; smaller classes beyond are merged into "others".
-
-MAX_LABEL_CHARACTERS = 28  # longest name of a class in a legend
 
 
 class Classes(NamedTuple):
@@ -379,9 +374,7 @@ def choose_coloring(
     return _make_classes(given, title)
 
 
-def is_continuous(
-    given: Column, max_classes: int = MAX_CLASS_NUMBERS, name: str | None = None
-) -> bool:
+def is_continuous(given: Column, max_classes: int = 12, name: str | None = None) -> bool:
     """Whether labels are values: numbers with fractions, or many distinct integers.
 
     Codes of classes under the name of a label ("y", "person") are classes, however many.
@@ -409,15 +402,16 @@ def _to_numbers(given: Column) -> NDArray[np.float64]:
         ) from None
 
 
-def _make_classes(given: Column, title: str | None) -> Classes:
+def _make_classes(given: Column, title: str | None, most: int = 40) -> Classes:
+    """At most 40 classes, which fill two columns of a legend; smaller ones beyond are "others"."""
     missing = np.array([label is None or label != label for label in given.tolist()], bool)
     keys, codes = _sort_labels(given[~missing])
     names = [_format_label(key) for key in keys]
     sizes = np.bincount(codes, minlength=len(names))
     full = np.full(len(given), -1, np.int64)
     full[~missing] = codes
-    if len(names) > MAX_LEGEND_CLASSES:
-        kept = np.sort(np.argsort(-sizes, kind="stable")[: MAX_LEGEND_CLASSES - 1])
+    if len(names) > most:
+        kept = np.sort(np.argsort(-sizes, kind="stable")[: most - 1])
         # The last entry is for -1, which stands for a missing label.
         new = np.full(len(names) + 1, -1, np.int64)
         new[kept] = np.arange(len(kept))
@@ -449,9 +443,9 @@ def natural_sort_key(name: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
 
 
-def _format_label(key: str | float) -> str:
+def _format_label(key: str | float, longest: int = 28) -> str:
     if isinstance(key, float) and key == int(key):
         return str(int(key))
     name = str(key)
-    short = f"{name[: MAX_LABEL_CHARACTERS - 1]}…"
-    return name if len(name) <= MAX_LABEL_CHARACTERS else short
+    short = f"{name[: longest - 1]}…"
+    return name if len(name) <= longest else short

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ..evidence.quality import Evaluation
     from .canvas import Artist, Axes, AxesInput, Colormap, Panels
 
-MIN_DRAWN_ROWS = 10  # The share among fewer rows is too uncertain to be drawn.
 # The result of `lowd.evaluate`, several of them by name, a comparison, or a curve itself.
 Evaluations: TypeAlias = Any
 LINE_STYLES = ("-", "--", "-.", ":")  # one more for every ten curves
@@ -220,7 +219,8 @@ def reliability(
                 f"{name}: the evaluation has no reliability; call model.calibrate_confidence(X) "
                 "before model.evaluate(X)."
             )
-        drawn = curve.counts >= min(MIN_DRAWN_ROWS, curve.counts.max())
+        # The share among fewer than ten rows is too uncertain to be drawn.
+        drawn = curve.counts >= min(10, curve.counts.max())
         promised, found = curve.promised[drawn], curve.found[drawn]
         color, area = COLORS[i % len(COLORS)], 300 * curve.counts[drawn] / curve.counts.sum()
         style = LINE_STYLES[i // len(COLORS) % len(LINE_STYLES)]

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from ..reducer import Reducer
     from .canvas import Annotation, Axes, AxesInput, Bbox, Colormap, Panels, ScalarMappable
 
-STRIP_BINS = 300  # Bins of histograms: about two pixels each in a plot of usual size.
 # Up to this many points get their names written without being asked; more do not fit.
 MAX_NAMED_POINTS = 50
 
@@ -379,7 +378,8 @@ def _draw_histograms(
     lanes: int,
 ) -> None:
     """Draw a histogram of each strip, on a logarithmic scale as in two dimensions."""
-    edges = np.linspace(x.min(), x.max(), STRIP_BINS + 1)
+    # 300 bins are about two pixels each in a plot of usual size.
+    edges = np.linspace(x.min(), x.max(), 301)
     counts = np.stack([np.histogram(x[codes == code], edges)[0] for code in range(lanes)])
     height = 0.8 * compute_opacity(counts)
     middle = (edges[1:] + edges[:-1]) / 2
@@ -391,9 +391,6 @@ def _draw_histograms(
 
 
 MAX_DRAWN_POINTS = 50_000  # More points would hide each other.
-MAX_CELLS_PER_SIDE = 360  # about two pixels each in a plot of usual size
-MIN_OPACITY = 0.3  # Opacity of a single point, which must be visible.
-DISPLAY_GAMMA = 2.2  # Exponent from sRGB color values to light.
 
 Image = NDArray[np.float64]
 
@@ -411,11 +408,14 @@ class Cells(NamedTuple):
         return np.asarray(sums.reshape(self.counts.shape), np.float64)
 
 
-def count_cells(P: NDArray[np.float64]) -> Cells:
-    """Count the points in square cells over all of them."""
+def count_cells(P: NDArray[np.float64], most: int = 360) -> Cells:
+    """Count the points in square cells over all of them.
+
+    360 cells per side are about two pixels each in a plot of usual size.
+    """
     low, high = P.min(axis=0).astype(np.float64), P.max(axis=0).astype(np.float64)
     # Cells that mostly hold one point or none show noise, so fewer points get fewer cells.
-    per_side = min(MAX_CELLS_PER_SIDE, int(0.8 * len(P) ** 0.5))
+    per_side = min(most, int(0.8 * len(P) ** 0.5))
     side = float((high - low).max()) / per_side or 1.0
     width, height = (np.floor((high - low) / side).astype(int) + 1).tolist()
     column, row = np.minimum((P - low) // side, [width - 1, height - 1]).astype(np.int64).T
@@ -425,10 +425,10 @@ def count_cells(P: NDArray[np.float64]) -> Cells:
     return Cells(counts, cell, extent)
 
 
-def compute_opacity(counts: NDArray[np.int64]) -> Image:
-    """Opacity of cells on a logarithmic scale: 0 if empty, MIN_OPACITY for one point, 1 at most."""
+def compute_opacity(counts: NDArray[np.int64], least: float = 0.3) -> Image:
+    """Opacity of cells on a logarithmic scale: 0 if empty, `least` for one point, 1 at most."""
     most = max(int(counts.max()), 2)
-    opacity = MIN_OPACITY + (1 - MIN_OPACITY) * np.log(np.maximum(counts, 1)) / np.log(most)
+    opacity = least + (1 - least) * np.log(np.maximum(counts, 1)) / np.log(most)
     return np.asarray(np.where(counts > 0, opacity, 0), np.float64)
 
 
@@ -465,10 +465,11 @@ def _trim_colormap(name: str) -> Colormap:
 
 def _mix_class_colors(grid: Cells, classes: Classes) -> Image:
     """The mean color of the points in each cell, in linear light."""
-    rgb = classes.rgb() ** DISPLAY_GAMMA
+    gamma = 2.2  # from sRGB color values to light
+    rgb = classes.rgb() ** gamma
     members = np.maximum(grid.counts, 1)
     layers = [grid.total(rgb[classes.codes, channel]) / members for channel in range(3)]
-    return np.asarray(np.clip(np.dstack(layers), 0, 1) ** (1 / DISPLAY_GAMMA))
+    return np.asarray(np.clip(np.dstack(layers), 0, 1) ** (1 / gamma))
 
 
 def _color_means(grid: Cells, values: Values) -> Image:
@@ -482,8 +483,6 @@ def _color_means(grid: Cells, values: Values) -> Image:
 
 WordPosition: TypeAlias = tuple[str, str, int, int]
 
-MAX_TRIED_WORDS = 1000  # No plot has room for more words.
-THUMBNAILS_PER_SIDE = 18  # Thumbnails that fit along the longer side of the embedding.
 # Positions of a word beside its point: horizontal and vertical alignment, and the offset.
 WORD_POSITIONS: tuple[WordPosition, ...] = (
     ("left", "center", 4, 0),
@@ -521,7 +520,7 @@ def draw_thumbnails(
     """Draw as many images at their points as fit without overlap; return how many."""
     thumbnails = _check_images(images, len(P))
     tall, wide = thumbnails.shape[1:3]
-    side = float(np.ptp(P, axis=0).max()) / THUMBNAILS_PER_SIDE or 1.0
+    side = float(np.ptp(P, axis=0).max()) / 18 or 1.0  # 18 fit along the longer side
     width, height = side * min(1, wide / tall), side * min(1, tall / wide)
     low, high = float(np.nanmin(thumbnails)), float(np.nanmax(thumbnails))
     chosen = select_apart(P, 1.06 * width, 1.06 * height).tolist()
@@ -586,7 +585,7 @@ def draw_words(
     boxes = _make_boxes(pixels)  # no word covers a point
     obstacles = _make_boxes(ax.transData.transform(P[:0] if avoid is None else avoid))
     n_drawn = 0
-    for i, name in enumerate(names[:MAX_TRIED_WORDS]):
+    for i, name in enumerate(names[:1000]):  # no plot has room for more
         text = ax.annotate(
             escape_math(str(name)),
             P[i],

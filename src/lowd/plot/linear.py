@@ -35,10 +35,6 @@ if TYPE_CHECKING:
     from ..reducer import Reducer
     from .canvas import Axes, AxesInput, Panels
 
-MAX_LOADING_ROWS = 25  # Lines for more features would not fit on a page.
-MAX_LOADING_AXES = 5
-ARROW_OBSTACLES, MAX_OBSTACLES = 20, 5000  # points that the names of arrows avoid if they can
-
 
 def loadings(
     model: Reducer,
@@ -71,8 +67,9 @@ def loadings(
     ['a', 'b', 'c']
     """
     V, features = _get_components(model, names)
-    V = V[: n_components or MAX_LOADING_AXES]
-    strongest = np.sort(np.argsort(-np.abs(V).max(axis=0), kind="stable")[:MAX_LOADING_ROWS])
+    V = V[: n_components or 5]
+    # Lines for more than 25 features would not fit on a page.
+    strongest = np.sort(np.argsort(-np.abs(V).max(axis=0), kind="stable")[:25])
     cells = V[:, strongest].T
     ax = get_axes(ax, 2.6 + 0.62 * cells.shape[1], 1.0 + 0.24 * len(cells))
     most = float(np.abs(cells).max()) or 1.0
@@ -178,7 +175,8 @@ def biplot(
         ax.annotate(
             "", tip, (0, 0), arrowprops={"arrowstyle": "-|>", "color": TEXT_COLOR, "lw": 1.1}
         )
-    along = np.linspace(0, 1, ARROW_OBSTACLES)[:, None, None] * arrows[longest]
+    # Names avoid the arrows, and points, if they can.
+    along = np.linspace(0, 1, 20)[:, None, None] * arrows[longest]
     draw_words(
         ax,
         arrows[longest],
@@ -186,7 +184,7 @@ def biplot(
         TEXT_COLOR,
         FONT_SIZE,
         away_from=(0, 0),
-        avoid=np.vstack([P[:MAX_OBSTACLES], along.reshape(-1, 2)]),
+        avoid=np.vstack([P[:5000], along.reshape(-1, 2)]),
     )
     return ax
 

@@ -47,15 +47,7 @@ if TYPE_CHECKING:
     from ..evidence.quality import Evaluation
     from .canvas import Axes, AxesInput, Panels
 
-# Pale is good and dark is bad; the order by lightness serves any color vision.
-DOUBT_COLORS = ("#CFE3EE", "#F2C14E", "#D1495B", "#4A0D2B")
 UNKNOWN_COLOR = "#ECEEF0"  # paler than any quality
-MIN_QUALITY_RANGE = 0.05  # of the color scale: smaller differences are no doubt
-MEASURE_MEANINGS = {
-    "trustworthiness": "neighbors shown here are false",
-    "continuity": "true neighbors are far away",
-    "neighbor_recall": "few neighbors are preserved",
-}
 
 # The result of `lowd.evaluate`, or one number per point.
 PointQuality: TypeAlias = Any
@@ -93,10 +85,12 @@ def quality(
     rows, numbers, low_is_bad = _get_pointwise(evaluation, measure, len(P))
     P, names = select_dimensions(P, names, dims)
     ax = get_axes(ax)
-    cmap = load_matplotlib().colors.LinearSegmentedColormap.from_list("doubt", DOUBT_COLORS)
+    # Pale is good and dark is bad; the order by lightness serves any color vision.
+    doubt = ("#CFE3EE", "#F2C14E", "#D1495B", "#4A0D2B")
+    cmap = load_matplotlib().colors.LinearSegmentedColormap.from_list("doubt", doubt)
     cmap = cmap.reversed() if low_is_bad else cmap
-    # Where all points are alike none has the color of the worst.
-    least = -MIN_QUALITY_RANGE if low_is_bad else MIN_QUALITY_RANGE
+    # Differences below 0.05 are no doubt: where all are alike none has the color of the worst.
+    least = -0.05 if low_is_bad else 0.05
     values = Values(numbers, measure.replace("_", " "), cmap, 0.01, least)
     area = choose_point_size(len(rows)) if size is None else size
     unknown = np.ones(len(P), bool)
@@ -123,7 +117,12 @@ def quality(
     bar = add_colorbar(ax, values.scale(), values.title)
     if low_is_bad:
         bar.ax.invert_yaxis()  # bad is always at the top
-    meaning = MEASURE_MEANINGS.get(measure, "low quality")
+    meanings = {
+        "trustworthiness": "neighbors shown here are false",
+        "continuity": "true neighbors are far away",
+        "neighbor_recall": "few neighbors are preserved",
+    }
+    meaning = meanings.get(measure, "low quality")
     set_title(ax, title if title is not None else f"dark: {meaning}")
     return ax
 
