@@ -74,7 +74,11 @@ def test_delimiter_and_header_are_found(read, delimiter, header, rng):
         (",0,1\n5,1.5,2\n6,3,4\n", ("0", "1")),  # a frame's index has no name
         (",434,445\n434,0,1\n445,1,0\n", ("434", "445")),  # colors by their wavelength
         (",434.5,445\n0,3,1\n1,2,2\n2,1,9\n", ("434.5", "445")),
-        (",3,4\n5,3,1\n2,2,2\n", ("x0", "x1", "x2")),  # nothing says that these are names
+        (",3,4\n5,3,1\n2,2,2\n", ("3", "4")),  # each row has another name
+        (",0\n" + "".join(f"{1900 + i},{i * i}\n" for i in range(9)), ("0",)),
+        (",3,4\n5.5,3,1\n2.5,2,2\n", ("x0", "x1", "x2")),  # a value may be missing
+        (",u,u\n,W,D\nTeam,,\n" + "a,1,7\nb,5,3\n" * 6, ("u W", "u D")),  # pandas, two levels
+        ("a\tb\tkind\nc\tc\tu v\n\t\tclass\n1\t2\tu\n4\t3\tv\n5\t5\tu\n", ("a", "b")),
         (",".join(map(str, range(12))) + "\n" + ",".join(["7"] * 12) + "\n", tuple("0123")),
         ('"a" "b"\n"r1" 1 2\n"r2" 3 4\n', ("a", "b")),  # R names no column of row names
         ("# made by hand\n# twice\na,b\n1,2\n", ("a", "b")),
@@ -319,6 +323,22 @@ def test_missing_values_are_said_in_every_role(read, gower):
         "kin": 3,
     }
     assert "Missing: 'age' 6 (50%), 'class' 4 (33%), 'kin' 3 (25%)." in told.describe("t.csv")[-1]
+
+
+def test_types_and_roles_of_orange(read):
+    rows = "".join(f"{i * i}\t{i % 3}\tn{i % 4}\t{'uv'[i % 2]}\t{i % 5}\n" for i in range(12))
+    table = read("t.tab", f"size\tgrade\tnote\tkind\tn\nc\td\ts\tu v\tc\n\t\tm\tclass\t\n{rows}")
+    assert table.columns == ("size", "n")
+    assert (len(table), table.label_name, table.id_name) == (12, "kind", "id")
+    kinds = {c.name: c.kind for c in table.reading.columns}
+    assert (kinds["grade"], kinds["note"]) == ("category", "text")
+    assert "types and roles" in table.describe()[0]
+
+
+def test_letters_within_a_number_make_a_code(read):
+    text = "area,n,m\n" + "".join(f"05000US060{i:02},{i * i},{i % 7}\n" for i in range(30))
+    table = read("t.csv", text)
+    assert (table.columns, table.id_name, table.ids[1]) == (("n", "m"), "area", "05000US06001")
 
 
 @pytest.mark.parametrize("word", ["", "NA", "n/a", "-"])

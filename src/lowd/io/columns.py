@@ -177,6 +177,8 @@ def _find_notation(c: Column, decimal: str | None, decimal_comma: bool) -> Notat
     # One letter is a unit only after a space: 12 m, but not the codes 12a and 12b.
     if len(first) == 1 and first.isalpha():
         is_affix = bool(sample.str.contains(rf"\d\s+{first}$").any())
+    between = rf"\d\s*{re.escape(first)}\s*\d"  # codes, as 05000US06001
+    is_affix = is_affix and not sample.str.contains(between).any()
     affix = first if is_affix and first else ""
     candidates = [n._replace(affix=affix) for n in NOTATIONS] + [PLAIN] * bool(affix)
     if decimal is not None:

@@ -77,6 +77,7 @@ def read(source: Source, options: Options) -> ReadFrame:
         tuple(notes),
         layout.doubts,
         layout.units,
+        layout.declared,
         frozenset(chosen.index(layout.names[j]) for j in layout.quoted if layout.names[j] in chosen)
         if max(layout.quoted, default=-1) < len(layout.names)
         else frozenset(),
@@ -257,7 +258,7 @@ def looks_like_table(source: Source) -> bool:
     if not lines:
         return True
     rows = [line.cells for line in split(lines, find_delimiter(lines))]
-    widths = [len(row) for row in rows]
+    widths = [len(row) for row in rows] or [1]
     width = max(set(widths), key=widths.count)
     if width == 1:
         return all(is_number(row[0]) for row in rows[1:] or rows)

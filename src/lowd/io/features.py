@@ -54,6 +54,7 @@ class ReadFrame(NamedTuple):
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     units: Mapping[str, str] = {}
+    declared: Mapping[str, tuple[str, str]] = {}  # kinds and roles that the file gives
     quoted: frozenset[int] = frozenset()
 
 
@@ -102,6 +103,7 @@ def make_table(loaded: ReadFrame, options: Options) -> Table:
     if not len(loaded.frame):
         raise FileFormatError(f"{where} holds no rows.")
     frame, all_names = frames.number_columns(loaded.source, loaded.frame)
+    options = _add_declared(options, {n: d for n, d in loaded.declared.items() if n in all_names})
     as_text = {n for n in (options.id, options.label, options.vector, *options.levels) if n}
     columns = read_columns(
         frame,
@@ -180,6 +182,19 @@ def make_table(loaded: ReadFrame, options: Options) -> Table:
         levels=levels,
         reading=reading,
     )
+
+
+def _add_declared(options: Options, declared: Mapping[str, tuple[str, str]]) -> Options:
+    """The options with what a file says of its columns; what a person says goes first."""
+    if not declared:
+        return options
+    labels = [name for name, (_, role) in declared.items() if role == "label"]
+    label = labels[0] if options.label is None and labels else options.label
+    asked = {options.label, options.id, *(options.kind or {})}
+    beside = {n for n, (_, role) in declared.items() if role in ("beside", "drop")} - asked
+    kinds = {n: kind for n, (kind, _) in declared.items() if kind and n not in beside}
+    kinds |= dict.fromkeys(beside, "text")
+    return dataclasses.replace(options, label=label, kind={**kinds, **(options.kind or {})})
 
 
 def _tell(

@@ -149,7 +149,7 @@ class Column:
     def decide(self, given: Kind | None = None) -> None:
         """Take the kind that is given, or that of the first rule that knows the column."""
         found = next(found for rule in RULES if (found := rule(self)) is not None)
-        found = found if given is None else Decision(given, "as you said")
+        found = found if given is None else Decision(given, "as given")
         self.kind, self.why, self.doubt = found
 
 
@@ -177,7 +177,7 @@ def _date(c: Column) -> Decision | None:
 
 def _row_number(c: Column) -> Decision | None:
     whole = c.is_whole and c.rows > 2 and len(c.known) == c.rows and c.name != "x"  # of x and y
-    if not whole or np.any(np.diff(c.known) != 1):
+    if not whole or np.any(np.diff(c.known) != 1) or _are_years(c):
         return None
     named = c.key in words.ROW_NAMES | words.IDENTIFIERS or c.key.endswith("id")
     if c.known[0] not in (0, 1) and not (c.position == 0 and c.key == "row"):
@@ -195,8 +195,9 @@ def _row_name(c: Column) -> Decision | None:
     """Names of rows as R writes them: 1.1, 1.2, ..., in a first column without a name."""
     if c.position or c.key not in ("row", "unnamed0", "rownames") or not c.is_number:
         return None
-    unique = c.distinct == len(c.known) == c.rows
-    return Decision(Kind.IDENTIFIER, "a first column without a name") if unique else None
+    unique = c.distinct == len(c.known) == c.rows and not _are_years(c)
+    why = "named so, all different" if c.key == "rownames" else "a first column without a name"
+    return Decision(Kind.IDENTIFIER, why) if unique else None
 
 
 def _long_number(c: Column) -> Decision | None:
@@ -236,10 +237,14 @@ def _year(c: Column) -> Decision | None:
         return Decision(Kind.YEAR, f"named so, from {c.low:g} to {c.high:g}")
     if in_time and c.key in words.TIMES | words.YEARS:
         return Decision(Kind.TIME, f"years with fractions, from {c.low:.6g} to {c.high:.6g}")
-    near = c.is_whole and c.low >= 1700 and c.high <= 2030 and c.high - c.low > 2 and c.rows > 5
-    if near and _is_axis(c):
+    if _are_years(c) and _is_axis(c):
         return Decision(Kind.YEAR, f"in order from {c.low:g} to {c.high:g}", "not named so")
     return None
+
+
+def _are_years(c: Column) -> bool:
+    """Whether the numbers alone look like years."""
+    return c.is_whole and 1700 <= c.low < c.high - 2 and c.high <= 2030 and c.rows > 5
 
 
 def _number_date(c: Column) -> Decision | None:

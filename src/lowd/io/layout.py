@@ -22,6 +22,11 @@ MAX_TITLE_LINES = 30
 BODY_LINES = 100  # Lines compared with the header and with each other.
 # Of equally good ones the first: a semicolon may separate decimal commas.
 DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "pipe", " ": "space"}
+# Types and roles of columns in the second and third line of a file of Orange; the content decides
+# where the kind is empty.
+_ORANGE_KINDS = dict.fromkeys(("continuous", "c", "string", "s", "text", "time", "t"), "")
+_ORANGE_KINDS |= dict.fromkeys(("discrete", "d"), "category")
+_ORANGE_ROLES = {"class": "label", "meta": "beside", "m": "beside", "ignore": "drop", "i": "drop"}
 _PROSE = 0.6  # Spaces separate words, too.
 
 
@@ -43,6 +48,7 @@ class Layout:
     width: int = 0  # cells of a row, which may be one more than there are names
     units: dict[str, str] = field(default_factory=dict)
     quoted: frozenset[int] = frozenset()  # columns of numbers in quotes, where others have none
+    declared: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> kind and role
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
 
@@ -200,7 +206,16 @@ def _find_names(
         return Layout("", tuple(f"x{j}" for j in range(width)), table[0].number, width=width)
     if header is None and not is_sure:
         doubts.append(f"the first line was taken as the header, as {why} (header=False)")
+    if declared := _read_declarations(names, body):
+        notes.append("Lines 2 and 3 of the header hold types and roles, as Orange writes them.")
+        first = table[3].number if len(table) > 3 else table[-1].number + 1
+        named = _name_all(names, notes)
+        kinds = {named[j]: what for j, what in declared.items()}
+        return Layout("", named, first, table[0].number, width, declared=kinds)
     names, units, used = _read_second_line(names, body, notes)
+    rest = body[used - 1 : used]
+    if rest and not names[0] and _names_index(rest[0]) and any(map(any, body[used:])):
+        names[0], used = rest[0][0].strip(), used + 1  # pandas names the index in a line of its own
     if ends_empty and not names[-1] and width > 1:
         names = names[:-1]  # each line ends with a delimiter
     first = table[used].number if used < len(table) else table[-1].number + 1
@@ -223,12 +238,20 @@ def _judge_header(names: list[str], body: list[list[str]]) -> tuple[str, bool]:
         same = sum(_is_series([row[j].strip() for j in spread]) for row in body)
         if same < max(1, len(body) / 2) or (not odd and len(spread) < len(names)):
             return f"{names[spread[0]]}, {names[spread[1]]}, ... are numbers in order", True
-    if names[0] == "" and len(spread) == len(names) - 1 >= 2 and len(set(numbers)) == len(numbers):
+    if names[0] == "" and all(names[1:]) and len(set(names)) == len(names) > 1:
         rows = [row[0].strip() for row in body]
         rises = len(numbers) > 2 and _rises(numbers) and all(rows)
         rises = rises and 2 * sum(_rises(row[1:]) for row in body) < len(body)
-        if rises or rows == numbers[: len(rows)] or (len(rows) > 1 and _is_series(rows)):
-            return "the first cell is empty, above the names of the rows", True
+        series = len(rows) > 1 and _is_series(rows)
+        is_index = all(re.fullmatch(r"\d+|.*[A-Za-z].*", row) for row in rows)
+        if (
+            rises
+            or series
+            or rows == numbers[: len(rows)]
+            or is_index & (len({*rows}) == len(rows))
+        ):
+            is_sure = rises or series or not numbers
+            return "the first cell is empty, above the names of the rows", is_sure
     if any(numeric[j] for j in spread) or len(spread) > len(names) // 3:
         return "", True
     filled = [name for name in names if name]
@@ -241,6 +264,29 @@ def _judge_header(names: list[str], body: list[list[str]]) -> tuple[str, bool]:
     if any(len(n) > max(40, 2 * length) for n, length in zip(names, lengths, strict=True)):
         return "", False
     return "its words are found nowhere below", bool(odd) or not any(numeric)
+
+
+def _read_declarations(names: list[str], body: list[list[str]]) -> dict[int, tuple[str, str]]:
+    """Kind and role of columns by number, if two lines below the names declare them."""
+    if len(body) < 3:
+        return {}
+    types, roles = ([cell.strip().lower() for cell in line] for line in body[:2])
+    flags = [role.split() for role in roles]
+    known = [kind in _ORANGE_KINDS for kind in types]
+    listed = [  # or all values of a category
+        " " in kind and {row[j].strip().lower() for row in body[2:]} <= {*kind.split(), "", "?"}
+        for j, kind in enumerate(types)
+    ]
+    declared = all(k or v for k, v in zip(known, listed, strict=True)) and any(known)
+    if not declared or any(f not in _ORANGE_ROLES and "=" not in f for fs in flags for f in fs):
+        return {}
+    return {
+        j: (
+            _ORANGE_KINDS.get(types[j], "category"),
+            next((_ORANGE_ROLES[f] for f in flags[j] if f in _ORANGE_ROLES), ""),
+        )
+        for j in range(len(names))
+    }
 
 
 def _read_second_line(
@@ -258,7 +304,9 @@ def _read_second_line(
     odd = any(is_number(cell) for cell in second) or any(is_missing(second[j]) for j in text)
     if odd or not text or 2 * len(text) < len(numeric):
         return names, {}, 1
-    if 2 * sum(is_unit(second[j]) for j in text) >= len(text):
+    filled = [name for name in names if name]
+    are_groups = len(set(filled)) < len(filled)  # one name above several columns
+    if not are_groups and 2 * sum(is_unit(second[j]) for j in text) >= len(text):
         notes.append("The second line of the header holds units.")
         units = {n: unit.strip("()[] ") for n, unit in zip(names, second, strict=True) if unit}
         return names, units, 2
@@ -268,6 +316,12 @@ def _read_second_line(
         above = first or above  # a merged cell names the columns to its right
         joined.append(lower if lower == above or not above else f"{above} {lower}".strip())
     return joined, {}, 2
+
+
+def _names_index(cells: list[str]) -> bool:
+    """Whether a line holds a word in its first cell, and nothing else."""
+    first, *others = (cell.strip() for cell in cells)
+    return bool(first) and not is_number(first) and not any(others) and bool(others)
 
 
 def _name_all(names: list[str], notes: list[str]) -> tuple[str, ...]:

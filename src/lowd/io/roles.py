@@ -69,7 +69,7 @@ def find_roles(columns: list[Column], options: Options, where: str) -> Roles:
     vectors = [c for c in free if c.kind == Kind.VECTOR]
     numbers = [c for c in free if c.kind in NUMBERS]
     if options.vector is not None:
-        roles.set(options.vector, Role.VECTOR, "as you said")
+        roles.set(options.vector, Role.VECTOR, "as given")
         return roles
     if options.columns is None and len(vectors) == 1 and not numbers:
         roles.set(vectors[0].name, Role.VECTOR, "a list in every cell")
@@ -90,7 +90,7 @@ def find_roles(columns: list[Column], options: Options, where: str) -> Roles:
         kept = match_columns(options.keep, names, where, "keep") if options.keep else []
         chosen |= set(kept)
         for name in kept:
-            roles.set(name, Role.FEATURE, "as you said")
+            roles.set(name, Role.FEATURE, "as given")
     features = [c for c in columns if c.name in chosen]
     for c in features:
         roles.set(c.name, Role.FEATURE, c.why)
@@ -154,7 +154,7 @@ def _find_identifier(roles: Roles, columns: list[Column], options: Options) -> C
     if not ranks:
         return next((c for c in columns if c.name == options.id), None)
     chosen = min(ranks, key=lambda rank: rank[:2])[2]
-    why = "as you said" if chosen.name == options.id else chosen.why
+    why = "as given" if chosen.name == options.id else chosen.why
     roles.set(chosen.name, Role.IDENTIFIER, why)
     return chosen
 
@@ -164,7 +164,7 @@ def _find_label(roles: Roles, columns: list[Column], options: Options) -> Column
     if options.label is not None:
         chosen = next((c for c in columns if c.name == options.label), None)
         if chosen is not None:
-            roles.set(chosen.name, Role.LABEL, "as you said")
+            roles.set(chosen.name, Role.LABEL, "as given")
         return chosen
     kinds = [c.kind for c in columns]
     ranks = [(*_rank_label(c, columns, kinds), c) for c in columns]
