@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="torch is not installed (pip install 'lowd[g
 
 import torch
 
-from lowd import KernelPCA
+from lowd import KernelPCA, LaplacianEigenmaps
 from lowd.backend import using
 from lowd.linalg.centered import classical_scaling, half_squares, products_of
 from lowd.linalg.eigen import leading_eigenpairs
@@ -24,6 +24,7 @@ from torch_operands import (
     both,
     gaussian,
     near,
+    on_a_gpu,
     typed,
 )
 
@@ -135,6 +136,22 @@ def lattice_laplacian(n):
     W = csr_array(W + W.T)
     path = [2 - 2 * np.cos(np.pi * np.arange(m) / m) for m in (n, n + 7)]
     return csr_array(diags_array(W.sum(1)) - W), np.sort(np.add.outer(*path).ravel())
+
+
+@on_a_gpu
+def test_the_graph_of_a_surface_is_filtered_on_a_gpu(rng):
+    """The core factorizes it, which no GPU does."""
+    t = 1.5 * np.pi * (1 + 2 * rng.random(40_000))
+    X = np.stack([t * np.cos(t), 21 * rng.random(len(t)), t * np.sin(t)], 1)
+    plain, fast = (
+        LaplacianEigenmaps(2, n_neighbors=15, backend=backend).fit(X)
+        for backend in ("native", "torch")
+    )
+    assert (plain.solver_, fast.solver_) == ("shift-invert", "chebyshev")
+    near(fast.eigenvalues_, plain.eigenvalues_, np.float32)
+    np.testing.assert_allclose(
+        fast.embedding_, plain.embedding_, atol=1e-5 * plain.embedding_.max()
+    )
 
 
 def test_filtered_vectors_stay_on_the_device():

@@ -7,7 +7,8 @@ There are three routes, and the graph of the matrix chooses one:
   curve or of a surface, the factors are small, and it is there that eigenvalues are tiny. The
   square root of a matrix (that of LLE) has tiny ones in any case, so it always takes this route.
 - A Chebyshev filter, which needs products with the matrix only, where the graph is wide, as that of
-  data of many dimensions: factors fill in there, and eigenvalues are not tiny.
+  data of many dimensions: factors fill in there, and eigenvalues are not tiny. Products on a GPU
+  cost so little that it also filters the Laplacians of surfaces.
 """
 
 from __future__ import annotations
@@ -140,11 +141,14 @@ def _solve(p: Problem, k: int, accepted: float) -> tuple[Approximation, str]:
         A = csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), A.shape)
     p = p._replace(A=A, null=np.ascontiguousarray(p.null[order]))
     width = width_of(A)
-    # The graph of a surface is 0.3 to 0.5 roots of its entries wide, that of a solid 0.9 to 1.7.
+    # The graph of a surface is 0.3 to 0.5 roots of its entries wide, that of a solid 0.9 to 1.7. Of
+    # a Laplacian a filter needs some five times as many products as the graph is long, so where
+    # they cost less it pays for narrower ones; of other matrices as many as the square of that.
+    cost = cost_of_product(A) if np.count_nonzero(A.data > 0) <= n else 1.0
     if p.is_root:  # a sparse factor of a wide graph takes longer than a dense one, and loses digits
         sparse = width <= 2500 and width * A.nnz <= 2 * n**2
         routes = ["shift-invert", "cholesky"] if sparse else ["cholesky"]
-    elif width <= 0.8 * np.sqrt(A.nnz):
+    elif width <= 0.8 * cost * np.sqrt(A.nnz):
         routes = ["shift-invert", "chebyshev"]
     else:  # beyond this width a factorization takes minutes and gigabytes
         routes = ["chebyshev", "shift-invert"] if width <= 2500 else ["chebyshev"]
@@ -155,7 +159,7 @@ def _solve(p: Problem, k: int, accepted: float) -> tuple[Approximation, str]:
         if route == "dense":
             found: Approximation | None = decompose(p, k)
         elif route == "chebyshev":
-            found = chebyshev(p, k, patient=route == routes[-1])
+            found = chebyshev(p, k, np.inf if route == routes[-1] else 600 / cost)
         else:
             found = invert(p, k, route)
         if found is not None and (best is None or found.angle < best.angle):
@@ -325,13 +329,13 @@ def inverse_by_cholesky(p: Problem, shift: float = 1e-12) -> Product:
 # -- Chebyshev filter -----------------------------------------------------------------------------
 
 
-def chebyshev(p: Problem, k: int, *, patient: bool, wanted: float = 1e-6) -> Approximation:
+def chebyshev(p: Problem, k: int, patience: float, wanted: float = 1e-6) -> Approximation:
     """Subspace iteration, filtered by Chebyshev polynomials of the matrix (Zhou and Saad, 2007).
 
     Each sweep multiplies a block by the polynomial that damps [largest Ritz value of the block,
-    norm] best, so that what is below grows. The Ritz values say how much a degree gains. Unless
-    `patient`, the iteration gives up where one sweep would need too many products: the wanted
-    eigenvalues are then too close to 0 for any polynomial.
+    norm] best, so that what is below grows. The Ritz values say how much a degree gains. The
+    iteration gives up where one sweep would need more products than it has `patience`: the wanted
+    eigenvalues are then too close to 0.
     """
     A, norm, eps = p.A, min(p.norm, bound_of_spectrum(p)), np.finfo(float).eps
     width = block_width(k)
@@ -346,13 +350,14 @@ def chebyshev(p: Problem, k: int, *, patient: bool, wanted: float = 1e-6) -> App
         if half <= 0 or angle <= wanted or spent >= budget:  # 0 if the block is the whole space
             break
         growth = max(_log_growth(values[-1] - values[k - 1], half), eps)
-        if sweeps > 2 and np.arccosh(1e4) > 600 * growth:
+        need = np.arccosh(1e4) / growth
+        if sweeps > 2 and need > 600:
             # Clusters that hardly hang together have as many eigenvalues near 0, and a block that
             # is wider than that finds all of them at once.
             if X.shape[1] < 4 * width:
                 X, degree, sweeps = np.hstack([X, p.start(X.shape[1])]), 20, 0
                 continue
-            if not patient:
+            if need > patience:
                 break
         if sweeps:
             need = np.arccosh(np.clip(10 * angle / wanted, 10, 1e4)) / growth
@@ -365,6 +370,12 @@ def chebyshev(p: Problem, k: int, *, patient: bool, wanted: float = 1e-6) -> App
         X = filtered(A, X, degree, middle, half)
         spent, sweeps = spent + degree, sweeps + 1
     return Approximation(values[: k + 2], X[:, : k + 2], angle)
+
+
+@overridable
+def cost_of_product(A: Graph) -> float:  # noqa: ARG001
+    """How long a product takes, as a share of the time of two processors."""
+    return 1.0
 
 
 @overridable

@@ -20,7 +20,7 @@ from ..backend import allocate
 from ..linalg.centered import Centered, centered_product, half_squares, products_of
 from ..linalg.eigen import Host, place_of
 from ..linalg.laplacian import complement_of
-from ..linalg.smallest import filtered, ritz_pairs, shifted
+from ..linalg.smallest import cost_of_product, filtered, ritz_pairs, shifted
 from ..methods.kernel_pca import kernel_matrix
 from ..methods.mds import Step, Stress, metric_stress
 from ..methods.umap import diffuse
@@ -259,6 +259,13 @@ def parts_of(W: Graph) -> Parts:
         )
 
 
+@cost_of_product.register("torch")
+def _(A: Graph, launch: float = 5e4) -> float:
+    """Two processors multiply 5e4 entries while a kernel begins, and 2 % of what it does then."""
+    on_a_gpu = device().type == "cuda" and is_worth(float(A.nnz), 2**19)
+    return min(1.0, 0.02 + launch / A.nnz) if on_a_gpu else 1.0
+
+
 @filtered.register("torch")
 def _(A: Graph, X: Reals, degree: int, middle: float, half: float) -> Reals:
     if not is_worth(float(A.nnz) * X.shape[1] * degree, 2**26):
@@ -271,7 +278,7 @@ def _(A: Graph, X: Reals, degree: int, middle: float, half: float) -> Reals:
 
 @ritz_pairs.register("torch")
 def _(A: Graph, null: Reals, X: Reals, k: int) -> tuple[Reals, Reals, float]:
-    if not is_worth(float(A.nnz) * X.shape[1], 2**26):
+    if not is_worth(float(A.nnz) * X.shape[1], 2**22):
         return ritz_pairs.function(A, null, X, k)
     parts, kernel = parts_of(A), to_device(null, torch.float64)
     with explaining_memory(f"{X.shape[1]} vectors of {len(X)} numbers"):
