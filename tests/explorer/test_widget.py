@@ -60,7 +60,7 @@ def test_the_selection_is_readable_back(data):
 def test_live_methods_report_every_row_while_they_iterate(data, method):
     """Duplicates too, which are one point in the descent; the last report is near the result."""
     X, seen = np.vstack([data.X, data.X[:5]]), []
-    model = getattr(lowd, method)(2)
+    model = getattr(lowd, method)(n_components=2)
     with lowd.progress.watching(lambda Y: seen.append(np.array(Y))):
         Y = lowd.Pipeline(model, scale=True).fit_transform(X)
     assert len(seen) > 1

@@ -164,7 +164,8 @@ def test_rows_without_structure_take_few_products(shape, rng, monkeypatch):
     made, product = [], principal.scatter_product
 
     def counting(X, mean, V, weights=None):
-        made.append(V.shape)
+        if len(X) == shape[0]:  # not of the fits that leave rows out
+            made.append(V.shape)
         return product(X, mean, V, weights)
 
     monkeypatch.setattr(principal, "scatter_product", counting)

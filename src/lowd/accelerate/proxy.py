@@ -94,11 +94,11 @@ class Proxy:
     def __setattr__(self, name: str, value: Any) -> None:
         """What a user writes into a fitted model counts, and lowd's does not know of it.
 
-        An array may have been changed in its place.
+        An array, or whatever else holds several numbers, may have been changed in its place.
         """
         held = self.__dict__.get(name)
-        arrays = isinstance(held, np.ndarray) or isinstance(value, np.ndarray)
-        if name.endswith("_") and (arrays or held != value):
+        plain = np.isscalar(held) and np.isscalar(value)
+        if name.endswith("_") and not (plain and held == value):
             self.__dict__.pop(MODEL_ATTRIBUTE, None)
             self.__dict__.get(LAZY, {}).pop(name, None)
         super().__setattr__(name, value)
