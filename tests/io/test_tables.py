@@ -255,11 +255,12 @@ def test_text_is_named_with_three_remedies(read):
     [
         (("2020-01-02", "2020-01-13", ""), [18263, 18274, np.nan]),
         (("2020-01-02T12:00:00Z", "2020-01-13 06:00:00+06:00", ""), [18263.5, 18274, np.nan]),
+        (("2020-01", "2020-02", ""), [18262, 18293, np.nan]),
         (("2.1.2020", "13.1.2020 06:00", ""), [18263, 18274.25, np.nan]),
         (("1/2/2020", "1/13/2020", ""), [18263, 18274, np.nan]),
         (("2/1/2020", "13/1/2020", ""), [18263, 18274, np.nan]),
     ],
-    ids=["ISO", "times", "dots", "month first", "day first"],
+    ids=["ISO", "times", "months", "dots", "month first", "day first"],
 )
 def test_dates_are_kept_beside_the_rows_or_count_in_days(read, forms, days):
     text = "when,a\n" + "".join(f"{form},{j}\n" for j, form in enumerate(forms))
@@ -323,6 +324,38 @@ def test_missing_values_are_said_in_every_role(read, gower):
         "kin": 3,
     }
     assert "Missing: 'age' 6 (50%), 'class' 4 (33%), 'kin' 3 (25%)." in told.describe("t.csv")[-1]
+
+
+def test_measured_columns_are_not_doubted(read, rng):
+    X = np.column_stack([rng.permutation(60) + 20_000, rng.permutation(60) * 700 + 10_000])
+    rows = "".join(
+        f"1949-{1 + i % 12:02},{x},{y},{i % 9 / 7}\n" for i, (x, y) in enumerate(X.tolist())
+    )
+    for names in ("income,rent", "x_coord,y_coord"):
+        table = read("t.csv", f"month,{names},long.jump\n{rows}")
+        assert len(table.columns) == 3
+        assert not table.reading.doubts
+
+
+def test_two_blanks_separate_cells_that_hold_one(read):
+    rows = "".join(f"{i:5}    {('< 12', '12-15')[i % 2]} years   {i / 8:6}\n" for i in range(9))
+    table = read("t.dat", f"   id    education     share\n{rows}")
+    assert "blank-separated, header in line 1" in table.describe()[0]
+    assert table.columns == ("share",)
+    assert table.labels.tolist()[:2] == ["< 12 years", "12-15 years"]
+    assert read("t.dat", rows, delimiter="  ").columns[-1] == "x2"
+    with pytest.raises(DataError, match="line 11: 2 fields where 3 are expected"):
+        read("t.dat", f"   id    education     share\n{rows}   9     1.5\n")
+
+
+def test_remarks_below_a_table_are_left_out(read):
+    names = ",".join(f"c{j}" for j in range(9))
+    rows = "".join(",".join(str(i * j % 7) for j in range(9)) + "\n" for i in range(9))
+    table = read("t.csv", f"{names}\n{rows}Source: an office\nsee,a page\n'October'\n")
+    assert len(table) == 9
+    assert "3 lines below the table left out: 'Source: an office'." in table.describe()[0]
+    with pytest.raises(DataError, match=r"line 11: 2 fields.*remarks below it"):
+        read("t.csv", f"{names}\n{rows}3,4\n")
 
 
 def test_types_and_roles_of_orange(read):

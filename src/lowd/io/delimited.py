@@ -6,6 +6,7 @@ import codecs
 import csv
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,15 @@ from numpy.typing import NDArray
 from ..errors import DataError, FileFormatError
 from . import frames
 from .features import TABLE_REMEDY, ReadFrame, choose_columns
-from .layout import BODY_LINES, Layout, count_footer_lines, find_delimiter, find_layout, split
+from .layout import (
+    BLANKS,
+    BODY_LINES,
+    Layout,
+    count_footer_lines,
+    find_delimiter,
+    find_layout,
+    split,
+)
 from .options import Options
 from .source import Source, require_memory
 from .table import Table
@@ -36,8 +45,10 @@ _BOMS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 def read(source: Source, options: Options) -> ReadFrame:
     text, encoding = _convert_to_utf8(source, options.encoding)
     layout = _find_layout(text, options)
-    if layout.delimiter == " ":
-        text = _collapse_spaces(text)
+    form = layout.form + (f", {encoding}" if encoding != "utf-8" else "")
+    if layout.delimiter in (" ", BLANKS):
+        text = _collapse_spaces(text, layout.delimiter)
+        layout = replace(layout, delimiter="\t" if layout.delimiter == BLANKS else " ")
     records = _Records(text, layout, options.every)
     names = list(layout.names) + [""] * (layout.width > len(layout.names))
     lines = _read_head(text).count(b"\n") or 1
@@ -57,18 +68,17 @@ def read(source: Source, options: Options) -> ReadFrame:
     except FileFormatError as error:
         raise FileFormatError(records.find_bad() or str(error)) from None
     # A short row is an error, not a missing value, and so is a cell after the last name.
-    last = names[-1]
+    last, notes = names[-1], list(layout.notes)
+    count = count_footer_lines(frame.tail(_FOOTER_ROWS).rows()) if options.every == 1 else 0
     if last in frame.columns and (frame.get_column(last).null_count() or last == ""):
-        if problem := records.find_bad():
+        if problem := records.find_bad(count):
             raise FileFormatError(problem)
         frame = frame.drop("") if last == "" else frame
-    notes = list(layout.notes)
-    if options.every == 1 and (count := count_footer_lines(frame.tail(_FOOTER_ROWS).rows())):
+    if count:
         shown = " ".join(cell for cell in frame.row(len(frame) - count) if cell)
         notes.append(f"{pluralize(count, 'line')} below the table left out: {quote(shown)}.")
         frame = frame.head(len(frame) - count)
     frame, records.kept = _drop_blank_rows(frame)
-    form = layout.form + (f", {encoding}" if encoding != "utf-8" else "")
     return ReadFrame(
         frame,
         source,
@@ -113,8 +123,11 @@ class _Records:
                 yield start, cells
                 start = self._layout.first + reader.line_num
 
-    def find_bad(self) -> str:
-        """Describe the first row of another width; return an empty text if there is none."""
+    def find_bad(self, footer: int = 0) -> str:
+        """Describe the first row of another width; return an empty text if there is none.
+
+        So many of the last lines may be short, as they are remarks below the table.
+        """
         width, line, seen = self._layout.width, self._layout.first, 0
         least = min(width, len(self._layout.names))
         last = [(0, 0)] * 0
@@ -132,8 +145,7 @@ class _Records:
                 f"{self._source.name}, line {line} cannot be split ({error}); is a quotation mark "
                 "not closed?"
             )
-        # Short lines at the end are a footer: a remark in one cell.
-        if last and (len(last) == seen or any(count > 1 for _, count in last) or width < 3):
+        if last and (len(last) == seen or (len(last) > footer and self._every == 1)):
             return self._describe(*last[0])
         return ""
 
@@ -142,8 +154,8 @@ class _Records:
         return (
             f"{self._source.name}, line {line}: {pluralize(count, 'field')} where "
             f"{len(self._layout.names)} are expected (the columns are separated by "
-            f"{self._layout.delimiter!r}; another one is set by delimiter=..., and skip=... leaves "
-            "out lines above the table)"
+            f"{self._layout.delimiter!r}; another one is set by delimiter=..., skip=... leaves out "
+            "lines above the table, and remarks below it are left out where they are text)"
         )
 
 
@@ -243,11 +255,13 @@ def _is_utf8(source: Source) -> bool:
     return is_valid
 
 
-def _collapse_spaces(source: Source) -> Source:
-    """Strip the lines and replace runs of spaces between aligned columns by one space."""
+def _collapse_spaces(source: Source, delimiter: str) -> Source:
+    """Strip the lines; replace the blanks between aligned columns by one space, or by a tab."""
     require_memory(source, {"text": 3 * source.size}, TABLE_REMEDY)
-    text = re.sub(rb"[ \t]+", b" ", source.read_all())
-    return source.replace_data(re.sub(rb"(?m)^ | (?=\r?$)", b"", text))
+    text = re.sub(rb"(?m)^[ \t]+|[ \t]+(?=\r?$)", b"", source.read_all())
+    if delimiter == BLANKS:
+        return source.replace_data(re.sub(rb"[ \t]{2,}|\t", b"\t", text))
+    return source.replace_data(re.sub(rb"[ \t]+", b" ", text))
 
 
 def looks_like_table(source: Source) -> bool:

@@ -328,6 +328,8 @@ def read_dates(column: Series) -> list[Series]:
         return [column.cast(pl.Duration("us"))]
     if column.dtype != pl.String or (first := column.drop_nulls().head(1)).is_empty():
         return []
+    if re.fullmatch(r"\d{4}-\d{1,2}", first.item().strip()):  # a month, which begins on its first
+        column, first = (part.str.strip_chars() + "-01" for part in (column, first))
     if not _DATE_TEXT.match(first.item().strip()):
         return []
     parts = [column.str.strip_chars().str.extract(_DATE_TEXT.pattern, g) for g in range(1, 7)]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.float64]
 MANY_LEVELS = 60  # more different words are hardly categories
 LONG_TEXT = 200  # characters
+MAYBE_IDENTIFIER = "could be an identifier"
 
 
 class Kind(StrEnum):
@@ -385,7 +386,8 @@ def _quantity(c: Column) -> Decision | None:
     if c.is_whole and c.distinct <= 5 and c.rows >= 30 and c.low == 1:
         doubt = "could be a code"
     elif c.is_whole and not how and c.distinct == c.rows > 50 and c.low > 9999:
-        doubt = "could be an identifier" if c.shortest == c.longest else ""
+        named = {"x", "y", "z", "coord", "easting", "northing"} & set(c.parts)
+        doubt = MAYBE_IDENTIFIER if c.shortest == c.longest and not named else ""
     return Decision(Kind.QUANTITY, f"numbers from {c.low:.6g} to {c.high:.6g}{how}", doubt)
 
 
@@ -425,7 +427,13 @@ def settle(columns: list[Column]) -> None:
     if len({Kind.LATITUDE, Kind.LONGITUDE} & kinds) == 1:  # they are one thing, or nothing
         for c in columns:
             if c.kind in (Kind.LATITUDE, Kind.LONGITUDE):
-                c.kind, c.doubt = Kind.QUANTITY, f"a {c.kind} without its partner"
+                is_named = c.key in words.LATITUDES | words.LONGITUDES - {"long"}
+                doubt = f"a {c.kind} without its partner" if is_named else ""
+                low, high = f"{c.low:.6g}", f"{c.high:.6g}"
+                c.kind, c.why, c.doubt = Kind.QUANTITY, f"numbers from {low} to {high}", doubt
+    unsure = [c for c in columns if c.doubt == MAYBE_IDENTIFIER]
+    for c in unsure if len(unsure) > 1 else []:  # hardly several of them; these are measured
+        c.doubt = ""
     times = [c for c in columns if c.kind in (Kind.YEAR, Kind.TIME, Kind.DATE) and c.is_number]
     for c in columns if times else []:
         if c.kind not in (Kind.QUANTITY, Kind.COUNT) or not c.is_whole or len(c.known) < c.rows:

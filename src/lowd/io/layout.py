@@ -21,7 +21,9 @@ from .words import is_missing, is_number, is_unit, pluralize, quote, quote_names
 MAX_TITLE_LINES = 30
 BODY_LINES = 100  # Lines compared with the header and with each other.
 # Of equally good ones the first: a semicolon may separate decimal commas.
+BLANKS = "  "  # two or more, where the cells of an aligned table hold single ones
 DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "pipe", " ": "space"}
+DELIMITERS[BLANKS] = "blank"
 # Types and roles of columns in the second and third line of a file of Orange; the content decides
 # where the kind is empty.
 _ORANGE_KINDS = dict.fromkeys(("continuous", "c", "string", "s", "text", "time", "t"), "")
@@ -98,6 +100,9 @@ def split(lines: Sequence[str], delimiter: str, skip: int = 0, strict: bool = Fa
     """The records of lines that hold anything; a table by spaces may be aligned."""
     if delimiter == " ":
         lines = [" ".join(line.split()) + "\n" for line in lines]
+    elif delimiter == BLANKS:
+        lines = [re.sub(r"[ \t]{2,}|\t", "\t", line.strip()) + "\n" for line in lines]
+        delimiter = "\t"
     records, number = [], skip + 1
     reader = csv.reader(lines[skip:], delimiter=delimiter)
     try:
@@ -119,14 +124,16 @@ def find_delimiter(lines: Sequence[str]) -> str:
 
 
 def count_footer_lines(rows: Sequence[Sequence[str | None]]) -> int:
-    """How many of the last rows are remarks: text in the first cell, and nothing else."""
+    """How many of the last rows are remarks: text in the first cell, and hardly anything else."""
     if not rows or len(rows[0]) < 3:
         return 0
     count, has_remark, texts = 0, False, Counter(row[0] for row in rows)
     for row in reversed(rows):
         text = (row[0] or "").strip()
         is_remark = bool(text) and not is_number(text) and texts[row[0]] == 1
-        if any(cell and cell.strip() for cell in row[1:]) or (text and not is_remark):
+        others = [cell for cell in row[1:] if cell and cell.strip()]
+        is_full = len(others) > (len(row) // 8 if is_remark else 0) or any(map(is_number, others))
+        if is_full or (text and not is_remark):
             break
         count, has_remark = count + 1, has_remark or is_remark
     body = rows[: len(rows) - count]
@@ -140,12 +147,13 @@ def _judge(lines: Sequence[str], delimiter: str) -> float:
     rows = [line.cells for line in split(lines, delimiter)]
     widths = Counter(map(len, rows))
     width = max(widths, key=lambda w: (widths[w], w), default=1)
-    if width < 2 or (delimiter == " " and widths[width] < 0.9 * len(rows[1:])):
+    by_space = delimiter in (" ", BLANKS)
+    if width < 2 or (by_space and widths[width] < 0.9 * len(rows[1:])):
         return 0.0
     # A delimiter within text or dates is not the one of the header.
     in_header = any(len(row) in (width, width - 1) for row in rows[:3])
     score = widths[width] / len(rows) * math.log2(width) * (1 if in_header else 0.3)
-    return score * _PROSE if delimiter == " " else score
+    return score * _PROSE if by_space else score
 
 
 def _skip_comments(lines: Sequence[str], start: int) -> int:
@@ -347,7 +355,7 @@ def _find_quoted(lines: Sequence[str], delimiter: str) -> frozenset[int]:
     """Columns whose numbers are in quotes, if the numbers of other columns are not."""
     quoted: set[int] = set()
     plain: set[int] = set()
-    if delimiter != " " and any('"' in line for line in lines[:BODY_LINES]):
+    if delimiter.strip(" ") and any('"' in line for line in lines[:BODY_LINES]):
         mark = re.escape(delimiter)
         cell = re.compile(rf'(?:^|{mark})("(?:[^"]|"")*"|[^{mark}\r\n]*)')
         for line in lines[:BODY_LINES]:

@@ -72,8 +72,10 @@ class Options:
             raise ParameterError(f"read(every={self.every}): expected an integer >= 1.")
         if self.encode and self.gower:
             raise ParameterError("read(encode=..., gower=True): choose one of the two.")
-        if self.delimiter is not None and len(self.delimiter) != 1:
-            raise ParameterError(f"read(delimiter={self.delimiter!r}): expected one character.")
+        if self.delimiter is not None and len(self.delimiter) != 1 and self.delimiter != "  ":
+            raise ParameterError(
+                f"read(delimiter={self.delimiter!r}): expected one character, or two blanks."
+            )
         if self.size is not None and (len(self.size) != 2 or min(self.size) < 1):
             raise ParameterError(f"read(size={self.size}): expected (width, height) in pixels.")
 
