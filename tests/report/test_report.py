@@ -18,7 +18,7 @@ from lowd import report
 from lowd.evidence.diagnosis import Finding
 from lowd.io import Table
 from lowd.plot.canvas import load_matplotlib
-from lowd.report import points
+from lowd.report import page as page_of_report
 
 EVIL = '</script><img src=x onerror="window.hacked=1"><b>&amp;'
 
@@ -209,7 +209,7 @@ def test_very_many_points_are_a_picture(tmp_path, data, monkeypatch):
 
 
 def test_columns_beyond_the_room_are_left_out_with_a_sentence(tmp_path, data, monkeypatch):
-    monkeypatch.setattr(points, "MAX_COLUMN_VALUES", 80 * 4)
+    monkeypatch.setattr(page_of_report, "MAX_COLUMN_VALUES", 80 * 4)
     page, *_ = write(tmp_path / "r.html", data)
     assert len(held(page)["columns"]) == 4
     assert "as many columns as fit" in page

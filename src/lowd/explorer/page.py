@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..io.table import Column
-from ..report.points import encode_json, encode_png, tile_images
+from ..report.page import encode_json, encode_png, tile_images
 from .evidence import encode_table
 from .replies import ARROW_TYPE, RequestError, encode_columns, encode_points
 from .session import Session

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..report.points import encode_png
+from ..report.page import encode_png
 from . import page
 from .evidence import Evaluations, compare_selection, find_neighbors
 from .jobs import Jobs, list_methods

@@ -16,10 +16,8 @@ from ..io.writing import write_completely
 from ..pipeline import Pipeline
 from ..plot.embeddings import name_axis
 from . import page
-from .code import make_code
-from .figures import Spectrum, choose_spectrum, draw_density, draw_figures
-from .points import MAX_INTERACTIVE_POINTS, encode_points
-from .preparation import describe_steps, list_steps
+from .figures import Spectrum, choose_spectrum, draw_density, draw_figures, make_code
+from .page import MAX_INTERACTIVE_POINTS, describe_steps, encode_points, list_steps
 
 if TYPE_CHECKING:
     from ..evidence.compare import Stability
