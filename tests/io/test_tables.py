@@ -77,7 +77,7 @@ def test_delimiter_and_header_are_found(read, delimiter, header, rng):
         (",3,4\n5,3,1\n2,2,2\n", ("3", "4")),  # each row has another name
         (",0\n" + "".join(f"{1900 + i},{i * i}\n" for i in range(9)), ("0",)),
         (",3,4\n5.5,3,1\n2.5,2,2\n", ("x0", "x1", "x2")),  # a value may be missing
-        (",u,u\n,W,D\nTeam,,\n" + "a,1,7\nb,5,3\n" * 6, ("u W", "u D")),  # pandas, two levels
+        (",u,u\n,W,D\nTeam,,\n" + "a,1,7\nb,5,3\n" * 4, ("u W", "u D")),  # pandas, two levels
         ("a\tb\tkind\nc\tc\tu v\n\t\tclass\n1\t2\tu\n4\t3\tv\n5\t5\tu\n", ("a", "b")),
         (",".join(map(str, range(12))) + "\n" + ",".join(["7"] * 12) + "\n", tuple("0123")),
         ('"a" "b"\n"r1" 1 2\n"r2" 3 4\n', ("a", "b")),  # R names no column of row names
@@ -335,6 +335,49 @@ def test_measured_columns_are_not_doubted(read, rng):
         table = read("t.csv", f"month,{names},long.jump\n{rows}")
         assert len(table.columns) == 3
         assert not table.reading.doubts
+
+
+def test_what_repeats_the_label_is_no_feature(read, rng):
+    rows = [(i % 3, (2000, 2010, 0)[i % 3], i % 2, *rng.normal(size=2)) for i in range(40)]
+    text = "group,first,odd,a,b\n" + "".join(
+        f"{'uvw'[g]},{y},{o},{a},{b}\n" for g, y, o, a, b in rows
+    )
+    table = read("t.csv", text.replace("first", "rank"))
+    assert table.columns == ("odd", "a", "b")
+    assert read("t.csv", text.replace("2000", "1").replace("2010", "2")).columns == (
+        "odd",
+        "a",
+        "b",
+    )
+    assert (
+        "'first' (one-to-one with the label 'group')"
+        in read("t.csv", text.replace("2000", "1").replace("2010", "2")).describe()[1]
+    )
+
+
+def test_zero_among_years_is_missing(read):
+    text = "year,a,b\n" + "".join(
+        f"{1950 + i if i % 4 else 0},{i / 4},{i % 3}\n" for i in range(24)
+    )
+    table = read("t.csv", text)
+    assert table.columns == ("a", "b")
+    assert "'year': 0 (6 times) was taken as missing" in table.describe()[0]
+
+
+def test_a_code_is_no_feature_for_want_of_others(read):
+    text = "fish,station,seen\n" + "".join(f"{i // 3},{'abc'[i % 3]},1\n" for i in range(30))
+    with pytest.raises(DataError, match=r"'fish': code; .*keep=.*pivot it first"):
+        read("t.csv", text)
+    assert read("t.csv", text, gower=True, keep="station").X.columns == ["fish", "station"]
+
+
+@pytest.mark.parametrize("words", [1, 2])
+def test_what_is_compared_is_said(read, words):
+    rows = "".join(
+        f"{i * i},{i % 4},{'uv'[i % 2]},{'abcd'[i % 4]},{'xyz'[i % 3]}\n" for i in range(12)
+    )
+    table = read("t.csv", "n,m,u,v,class\n" + rows, drop=["m", "n"][: words - 1])
+    assert ("compared together (gower=False" in table.notes[0]) == (words == 2)
 
 
 def test_two_blanks_separate_cells_that_hold_one(read):

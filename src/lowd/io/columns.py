@@ -257,7 +257,7 @@ def _remove_sentinels(c: Column) -> None:
     for _ in range(3):
         if len(c.known) < 4 or c.values is None:
             return
-        value = next((v for v in (c.low, c.high) if v in SENTINELS), None)
+        value = next((v for v in (c.low, c.high) if v in (0, *SENTINELS)), None)
         if value is None:
             return
         others = c.known[c.known != value]
@@ -265,10 +265,14 @@ def _remove_sentinels(c: Column) -> None:
         if len(others) < 3:
             return
         low, high = float(others.min()), float(others.max())
+        if value == 0 and not (c.is_whole and 1900 <= low < high <= 2100):
+            return  # it is a sentinel among years only
         gap = value - high if value > high else low - value
         span = max(high - low, abs(high) / 2, 1e-300)
         below = value <= -9 and low >= 0 and times > 1
-        if not (below or gap > 3 * span or (times > 1 and gap > span and abs(value) > 900)):
+        if value and not (
+            below or gap > 3 * span or (times > 1 and gap > span and abs(value) > 900)
+        ):
             return
         c.filled -= times
         c.set_values(np.where(c.values == value, np.nan, c.values))

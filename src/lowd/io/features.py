@@ -120,7 +120,7 @@ def make_table(loaded: ReadFrame, options: Options) -> Table:
         return matrix
     roles = find_roles(columns, options, where)
     by_name = {c.name: c for c in columns}
-    notes = list(loaded.notes) + [note for c in columns for note in c.notes]
+    notes = [*loaded.notes, *(note for c in columns for note in c.notes), *roles.notes]
     features = [by_name[name] for name in roles.of(Role.FEATURE)]
     levels: dict[str, Sequence[str]] = {}
     X: Data

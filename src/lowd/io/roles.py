@@ -37,6 +37,7 @@ class Roles:
     roles: dict[str, Role]
     why: dict[str, str]
     is_mixed: bool = False
+    notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     trouble: str = ""  # why there is nothing to map
 
@@ -94,7 +95,7 @@ def find_roles(columns: list[Column], options: Options, where: str) -> Roles:
     features = [c for c in columns if c.name in chosen]
     for c in features:
         roles.set(c.name, Role.FEATURE, c.why)
-    roles.trouble = _find_trouble(features, columns)
+    roles.trouble = _find_trouble(features, columns, roles.why)
     return roles
 
 
@@ -102,6 +103,9 @@ def _choose_features(
     roles: Roles, free: list[Column], numbers: list[Column], columns: list[Column], options: Options
 ) -> set[str]:
     levels = [c for c in free if c.kind in LEVELS and _has_few_levels(c)]
+    if not options.gower:  # a code is no feature for want of others
+        levels = [c for c in levels if c.kind != Kind.CODE]
+    label = next((c for c in columns if roles.roles[c.name] == Role.LABEL), None)
     aside = {c.name: why for c, why in _find_derived(numbers)}
     aside |= _find_dummies(numbers, columns)
     sparse = [c for c in numbers if len(c.known) < MIN_FILLED * c.rows]
@@ -110,6 +114,9 @@ def _choose_features(
     infinite = [c for c in numbers if c.infinite]
     if len(numbers) - len(infinite) > 1:
         aside |= {c.name: f"{pluralize(c.infinite, 'infinite value')}" for c in infinite}
+    if label is not None:
+        same = [c for c in {*numbers, *levels} if _is_recoding(c, label)]
+        aside |= {c.name: f"one-to-one with the label {quote(label.name)}" for c in same}
     for name, why in aside.items():
         roles.set(name, Role.BESIDE, why)
     numbers = [c for c in numbers if c.name not in aside]
@@ -120,11 +127,16 @@ def _choose_features(
     roles.is_mixed = bool(options.gower)
     if options.gower is None and not options.encode:
         roles.is_mixed = bool(texts) and (few or len(texts) > len(numbers))
+        counted = f"{pluralize(len(texts), 'column')} of words and {len(numbers)} of numbers"
+        if roles.is_mixed:
+            undo = " (gower=False takes the numbers)" if numbers else ""
+            roles.notes.append(f"{counted} are compared together{undo}.")
+        elif len(texts) > len(numbers) / 2:
+            roles.notes.append(f"Of {counted}, the numbers are compared (gower=True takes both).")
     chosen = {c.name for c in numbers}
     if roles.is_mixed:
         chosen |= {c.name for c in levels}
         chosen |= {c.name for c in free if c.kind == Kind.DATE and options.gower and c.is_clear}
-        label = next((c for c in columns if roles.roles[c.name] == Role.LABEL), None)
         weak = label is not None and label.key not in words.STRONG_LABELS and not options.label
         if label is not None and weak and label.kind == Kind.CATEGORY:
             chosen.add(label.name)  # the only words are what there is to compare
@@ -221,6 +233,22 @@ def _is_class(c: Column, columns: list[Column]) -> bool:
     return c.low in (0, 1) and c.high < c.distinct + 1 and (measured or len(others) > 50)
 
 
+def _is_recoding(c: Column, label: Column, min_rows: int = 10) -> bool:
+    """Whether each value of a column stands for one value of the label, and the reverse."""
+    if c.rows < min_rows or not 2 <= c.distinct <= min(MANY_LEVELS, c.rows / 3):
+        return False
+    if abs(c.distinct - label.distinct) > 1:  # one of them may write a value as missing
+        return False
+    first, second = (
+        np.unique(one.values, return_inverse=True)
+        if one.values is not None
+        else np.unique(one.cells.cast(str).fill_null("").to_numpy(), return_inverse=True)
+        for one in (c, label)
+    )
+    pairs = len(np.unique(first[1] * len(second[0]) + second[1]))
+    return pairs == len(first[0]) == len(second[0])
+
+
 def _has_few_levels(c: Column) -> bool:
     return 2 <= c.distinct <= max(2, min(MAX_GOWER_LEVELS, c.rows / 3))
 
@@ -273,7 +301,7 @@ def _find_dummies(numbers: list[Column], columns: list[Column]) -> dict[str, str
     return found
 
 
-def _find_trouble(features: list[Column], columns: list[Column]) -> str:
+def _find_trouble(features: list[Column], columns: list[Column], why: dict[str, str]) -> str:
     """Why these rows make no map, and what helps."""
     rows = columns[0].rows if columns else 0
     keys = {c.key for c in columns}
@@ -298,10 +326,12 @@ def _find_trouble(features: list[Column], columns: list[Column]) -> str:
             "at another mark (delimiter=...), or below title lines (skip=...)?"
         )
     held = "; ".join(
-        f"{quote_names([c.name for c in columns if c.kind == kind], 3)}: {kind}"
-        for kind in dict.fromkeys(c.kind for c in columns)
+        f"{quote_names([c.name for c in columns if why[c.name] == what], 3)}: {what}"
+        for what in dict.fromkeys(why[c.name] for c in columns)
     )
+    is_long = sum(c.kind in LEVELS for c in columns) > 1
+    pivot = " If each row is a cell of a table, pivot it first." if is_long else ""
     return (
         f"no column can be a feature ({held}); name one that is (keep=..., "
-        "or kind={'NAME': 'category'})."
+        f"or kind={{'NAME': 'category'}}).{pivot}"
     )
