@@ -12,9 +12,10 @@ import torch
 from case_data import rows_like
 from lowd.backend import using
 from lowd.evidence.quality.metric_spaces import all_ranks
-from lowd.linalg.principal import Seen, by_gram, project, scatter, scatter_product
+from lowd.linalg.principal import Seen, by_gram, project, project_exactly, scatter, scatter_product
 from lowd.on_torch import arrays
-from lowd.spaces.space import measure_rows
+from lowd.spaces.matrices import along_a_line, column_range
+from lowd.spaces.space import measure_rows, picked
 from torch_operands import (
     all_sizes_on_the_device,  # noqa: F401 - a fixture
     both,
@@ -87,6 +88,25 @@ def test_projections(kind):
         plain, fast = both(project, X, shift, V, bias)
         assert fast.dtype == kind
         near(fast, plain, kind)
+    plain, fast = both(project_exactly, X, X.mean(0, dtype=np.float64), V)
+    assert fast.dtype == np.float64
+    near(fast, plain)
+
+
+@typed
+def test_rows_along_a_line_in_any_order(kind, rng):
+    X, order = data(301, 37, kind), rng.permutation(301)
+    X[7], X[:, 3] = X[200], 5
+    plain, fast = both(along_a_line, X)
+    near(fast, plain)
+    assert fast[7] == fast[200]
+    plain, taken = both(picked, X, order)
+    np.testing.assert_array_equal(taken, plain)
+    np.testing.assert_array_equal(both(along_a_line, taken)[1], fast[order])
+    X[5, 5] = np.finfo(kind).max
+    (least, most), (low, high) = both(column_range, X)
+    np.testing.assert_array_equal([low, high], [least, most])
+    assert low.dtype == high.dtype == kind
 
 
 @typed

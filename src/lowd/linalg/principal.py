@@ -436,9 +436,13 @@ def principal_scores(space: Space, k: int, seed: int) -> Reals:
         some = X = X.in_memory()
     mean, most = column_means(some), min(k, *some.shape)
     V = principal_axes(some, mean, most, seed).vectors[:, :most]
-    if isinstance(X, np.ndarray) and X.dtype == np.float32:  # where a few digits would be lost
-        parts = (X[rows].astype(np.float64) for rows in chunks(n, X.shape[1]))
-        scores = np.concatenate([project(rows, mean, V) for rows in parts])
-    else:
-        scores = project(X.astype(np.float64, copy=False), mean, V)
-    return np.pad(scores, ((0, 0), (0, k - most)))
+    return np.pad(project_exactly(X, mean, V), ((0, 0), (0, k - most)))
+
+
+@overridable
+def project_exactly(X: Any, mean: Reals, W: Reals) -> Reals:
+    """(X - mean) W in float64, whatever the type of X."""
+    if not isinstance(X, np.ndarray) or X.dtype != np.float32:
+        return project(X.astype(np.float64, copy=False), mean, W)
+    parts = (X[rows].astype(np.float64) for rows in chunks(len(X), X.shape[1]))
+    return np.concatenate([project(rows, mean, W) for rows in parts])

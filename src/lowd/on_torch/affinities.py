@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from ..methods.umap import memberships
 from ..parameters import Graph, Reals
-from ..spaces.affinities import conditional_probabilities, squared, symmetrized
+from ..spaces.affinities import conditional_probabilities, symmetrized
 from ..spaces.neighbors import Neighbors
 from .arrays import (
     Tensor,
@@ -30,11 +30,11 @@ def lists_of(near: Neighbors, data: Reals) -> Tensor | None:
 
 @conditional_probabilities.register("torch")
 def _(near: Neighbors, perplexity: float, squares: Reals | None = None) -> tuple[Reals, Reals]:
-    squares = squared(near.distances) if squares is None else squares
-    with explaining_memory(f"affinities of {len(squares)} neighbors"):
-        D = lists_of(near, squares)
+    with explaining_memory(f"affinities of {len(near.indices)} neighbors"):
+        D = lists_of(near, near.distances if squares is None else squares)
         if D is None or D.shape[1] < perplexity:
             return conditional_probabilities.function(near, perplexity, squares)
+        D = D.clamp_max(1e150).square() if squares is None else D
         table, beta = fit_perplexities(D, perplexity)
         p = to_numpy(table).ravel()
     keep(p, table)

@@ -1,7 +1,7 @@
 """Dense rows on the device: projections, scatter matrices, distances and kernels.
 
-Statistics of columns are left to the core: it reads each number once, which takes no longer than to
-copy it to a device.
+Most statistics of columns are left to the core: it reads each number once, which takes no longer
+than to copy it to a device.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ from ..linalg.principal import (
     by_gram,
     normalized,
     project,
+    project_exactly,
     scatter,
     scatter_product,
 )
-from ..parameters import Reals
-from ..spaces.space import PAIRED, measure_rows
+from ..parameters import Indices, Reals
+from ..spaces.matrices import column_range, places
+from ..spaces.space import PAIRED, measure_rows, picked
 from .arrays import (
     Tensor,
+    TensorType,
     explaining_memory,
     has_room,
     is_worth,
@@ -83,13 +86,48 @@ def _(X: Reals, mean: Reals, V: Reals, weights: Reals | None = None) -> tuple[Re
 def _(X: Reals, mean: Reals | None, W: Reals, bias: Reals | None = None) -> Reals:
     if not is_worth(X.size * W.shape[1], 2**26):
         return project.function(X, mean, W, bias)
+    return projected(X, mean, W, bias, resident(X).dtype)
+
+
+@project_exactly.register("torch")
+def _(X: Any, mean: Reals, W: Reals) -> Reals:
+    if not isinstance(X, np.ndarray) or not is_worth(X.size, 2**22):
+        return project_exactly.function(X, mean, W)
+    return projected(X, mean, W, None, torch.float64)
+
+
+def projected(
+    X: Reals, mean: Reals | None, W: Reals, bias: Reals | None, dtype: TensorType
+) -> Reals:
+    """(X - mean) W + bias, computed in float64."""
     with explaining_memory(f"a projection of rows of shape {X.shape}"):
         rows, w = resident(X), to_device(W, torch.float64)
         offset = w.new_zeros(w.shape[1]) if bias is None else to_device(bias, torch.float64)
         shift = w.new_zeros(len(w)) if mean is None else to_device(mean, torch.float64)
-        out = rows.new_empty(len(X), w.shape[1])
+        out = w.new_empty(len(X), w.shape[1], dtype=dtype)
         for i in range(0, len(X), step := rows_per_block(2 * max(X.shape[1], w.shape[1]))):
             out[i : i + step] = torch.addmm(offset, rows[i : i + step].double() - shift, w)
+        return to_numpy(out)
+
+
+@column_range.register("torch")
+def _(X: Reals) -> tuple[Reals, Reals]:
+    if not is_worth(X.size, 2**22) or not has_room(X.nbytes):
+        return column_range.function(X)
+    rows = resident(X)
+    return to_numpy(rows.amin(0)), to_numpy(rows.amax(0))
+
+
+@places.register("torch")
+def _(X: Reals, least: Reals, factors: Reals) -> Reals:
+    """Sums by halves, as rows must have the same place wherever they are in a matrix."""
+    if not is_worth(X.size, 2**22) or not has_room(X.nbytes):
+        return places.function(X, least, factors)
+    with explaining_memory(f"rows of shape {X.shape}"):
+        rows, w = resident(X), to_device(factors)
+        low, out = to_device(least, torch.float64), w.new_empty(len(X))
+        for i in range(0, len(X), step := rows_per_block(4 * X.shape[1])):
+            out[i : i + step] = fold_sum((rows[i : i + step].double() - low) * w)
         return to_numpy(out)
 
 
@@ -107,6 +145,16 @@ def _(X: Reals, seen: Seen, k: int) -> Axes:
         V = to_numpy(A.T @ to_device(U))
     total = float(np.trace(G))
     return Axes(np.maximum(values, 0), normalized(V), total, "gram", 0.0, max(n, d) * EPS)
+
+
+@picked.register("torch")
+def _(X: Reals, points: Indices) -> Reals:
+    """The device gathers them sooner than the host, and has them for the search that follows."""
+    if not is_worth(len(points) * X.shape[1], 2**22) or not has_room(2 * X.nbytes):
+        return picked.function(X, points)
+    tensor = resident(X)[to_device(points)]
+    keep(found := to_numpy(tensor), tensor)
+    return found
 
 
 # -- distances and kernels -------------------------------------------------------------------------

@@ -311,7 +311,7 @@ class Rows(Space):
         return query_rows(self.index, self.prepare(Q), min(k, self.n))
 
     def take(self, points: Indices) -> Rows:
-        taken = Rows(self.X[points], self.metric, self.p)
+        taken = Rows(picked(self.X, points), self.metric, self.p)
         if len(points) == self.n and "line" in vars(self):  # all of them, in another order
             taken.line = None if self.line is None else self.line[points]
         return taken
@@ -560,6 +560,12 @@ def measure_pairs(A: Reals, B: Reals, measure: str) -> Reals:
     if measure != "canberra":
         return np.asarray(gap.sum(-1) / size.sum(-1))
     return np.asarray(np.divide(gap, size, out=np.zeros_like(gap), where=size > 0).sum(-1))
+
+
+@overridable
+def picked(X: Reals, points: Indices) -> Reals:
+    """Some of the rows, in this order."""
+    return np.asarray(X[points])
 
 
 @overridable
