@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
-from ..evidence.compare.stability import MAX_STABILITY_ROWS
+from ..evidence.compare.comparison import MAX_STABILITY_ROWS
 from ..methods.pca import PCA
 from ..pipeline import Pipeline
 from ..plot.canvas import COLORS, Classes, choose_coloring

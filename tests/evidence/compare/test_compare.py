@@ -12,8 +12,8 @@ from scipy.spatial import procrustes
 import lowd
 from lowd import progress
 from lowd.errors import DataError, ParameterError
-from lowd.evidence.compare import result, shared_neighbors
-from lowd.evidence.compare.candidates import SharedParams, clone
+from lowd.evidence.compare import comparison, result
+from lowd.evidence.compare.comparison import SharedParams, clone
 from lowd.evidence.procrustes import align, disparity
 from lowd.spaces import Rows
 from manifolds import lattice, roll
@@ -188,7 +188,7 @@ SHARED = [
 def test_neighbors_are_searched_once_and_change_nothing(rolled, monkeypatch):
     X, _ = rolled
     searches, parts = [], []
-    search, select = shared_neighbors.neighbors, shared_neighbors.SharedNeighbors.select
+    search, select = comparison.neighbors, comparison.SharedNeighbors.select
 
     def count_search(*given, **options):
         searches.append(given[1])
@@ -198,8 +198,8 @@ def test_neighbors_are_searched_once_and_change_nothing(rolled, monkeypatch):
         parts.append(select(self, model))
         return parts[-1]
 
-    monkeypatch.setattr(shared_neighbors, "neighbors", count_search)
-    monkeypatch.setattr(shared_neighbors.SharedNeighbors, "select", record_part)
+    monkeypatch.setattr(comparison, "neighbors", count_search)
+    monkeypatch.setattr(comparison.SharedNeighbors, "select", record_part)
     found = quick(X, [*SHARED, "PCA"])
     assert searches == [13]  # of the longest list, and one more
     assert [None if one is None else one.n_neighbors for one in parts] == [8, 12, 9, 10, 9, None]
@@ -224,7 +224,7 @@ def test_ties_and_duplicates_are_not_shared():
 
 def test_tsne_takes_three_times_its_perplexity():
     shared = SharedParams(2, 0, "auto", None, "euclidean", None)
-    count = shared_neighbors.count_neighbors
+    count = comparison.count_neighbors
     assert count(lowd.TSNE(perplexity=20), 1000, shared) == 60
     assert count(lowd.TSNE(perplexity=20), 400, shared) is None  # there all are neighbors
     assert count(lowd.Isomap(n_neighbors=5, metric="cosine"), 1000, shared) is None
