@@ -184,6 +184,8 @@ def test_every_column_is_shown_with_what_changes_it(lowd_command):
     assert ended.code == 0, ended.err
     assert ended.err.startswith("t.csv: 20 rows, 3 columns, comma-separated, header in line 1")
     assert "firm=KIND" in ended.out
+    Path("i.csv").write_text("id,a,b\n" + "".join(f"{i % 15},{i / 7},{i % 9}\n" for i in range(30)))
+    assert "id=KIND" in lowd_command("read", "i.csv").out.replace("\n", "")  # a name, no parameter
     ended = lowd_command("read", "t.csv", "--drop", "firm")
     assert "No map: one feature is left, 'a'" in ended.out
     found = json.loads(lowd_command("read", "t.csv", "--json").out)
@@ -191,7 +193,7 @@ def test_every_column_is_shown_with_what_changes_it(lowd_command):
     assert [c["kind"] for c in found["reading"]["columns"]] == ["code", "year", "quantity"]
     assert lowd_command("map", "t.csv", "--drop", "firm", "-o", "m.csv").code == 3
     assert lowd_command("map", "t.csv", "--kind", "firm=quantity", "-o", "m.csv").code == 0
-    ended = lowd_command("pca", "t.csv", "-o", "p.csv")
+    ended = lowd_command("pca", "t.csv", "--gower", "-o", "p.csv")
     assert "words beside the rows (--no-gower)" in ended.err
     args = ("pca", "t.csv", "--encode", "--report", "r.html", "-o", "p.csv")
     assert lowd_command(*args).code == 0

@@ -278,5 +278,5 @@ def _remove_sentinels(c: Column) -> None:
         c.set_values(np.where(c.values == value, np.nan, c.values))
         c.notes.append(
             f"{quote(c.name)}: {value:g} ({pluralize(times, 'time')}) was taken as missing, as the "
-            f"others end at {high if value > 0 else low:g}."
+            f"others {f'end at {high:g}' if value > high else f'begin at {low:g}'}."
         )
