@@ -14,8 +14,9 @@ from lowd.backend import using
 from lowd.evidence.quality.metric_spaces import all_ranks
 from lowd.linalg.principal import Seen, by_gram, project, project_exactly, scatter, scatter_product
 from lowd.on_torch import arrays
+from lowd.on_torch import rows as module
 from lowd.spaces.matrices import along_a_line, column_range
-from lowd.spaces.space import measure_rows, picked
+from lowd.spaces.space import copied, measure_rows, picked
 from torch_operands import (
     all_sizes_on_the_device,  # noqa: F401 - a fixture
     both,
@@ -94,12 +95,17 @@ def test_projections(kind):
 
 
 @typed
-def test_rows_along_a_line_in_any_order(kind, rng):
+def test_rows_along_a_line_in_any_order(kind, rng, monkeypatch):
     X, order = data(301, 37, kind), rng.permutation(301)
     X[7], X[:, 3] = X[200], 5
     plain, fast = both(along_a_line, X)
     near(fast, plain)
     assert fast[7] == fast[200]
+    monkeypatch.setattr(module, "STAGED", 1000)
+    plain, other = both(copied, X)
+    np.testing.assert_array_equal(other, plain)
+    assert other.flags.c_contiguous
+    assert not np.shares_memory(other, X)
     plain, taken = both(picked, X, order)
     np.testing.assert_array_equal(taken, plain)
     np.testing.assert_array_equal(both(along_a_line, taken)[1], fast[order])

@@ -100,7 +100,7 @@ def to_device(A: NDArray[Any], dtype: TensorType | None = None) -> Tensor:
     for i in range(0, A.nbytes, STAGED):
         part = bytes_of[i : i + STAGED]
         staging, page = stage.next()
-        _copy(page[: len(part)], part)
+        copy_by_threads(page[: len(part)], part)
         flat[i : i + len(part)].copy_(staging[: len(part)], non_blocking=True)
         stage.mark()
     torch.cuda.synchronize()
@@ -131,7 +131,7 @@ def to_numpy(A: Tensor, out: NDArray[Any] | None = None) -> NDArray[Any]:
         if on_the_way is not None:
             part, page, done = on_the_way
             done.synchronize()
-            _copy(part, page[: len(part)])
+            copy_by_threads(part, page[: len(part)])
     return found
 
 
@@ -156,10 +156,11 @@ class Staging:
         return self._done[self._turn]
 
 
-def _copy(to: NDArray[np.uint8], start: NDArray[np.uint8]) -> None:
+def copy_by_threads(to: NDArray[Any], start: NDArray[Any]) -> NDArray[Any]:
     """Copy by several threads: one alone is slower than the device where pages are new."""
     parts = zip(np.array_split(to, 8), np.array_split(start, 8), strict=True)
     list(_copiers().map(lambda part: np.copyto(*part), parts))
+    return to
 
 
 @cache

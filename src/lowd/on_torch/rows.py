@@ -27,10 +27,12 @@ from ..linalg.principal import (
 )
 from ..parameters import Indices, Reals
 from ..spaces.matrices import column_range, places
-from ..spaces.space import PAIRED, measure_rows, picked
+from ..spaces.space import PAIRED, copied, measure_rows, picked
 from .arrays import (
+    STAGED,
     Tensor,
     TensorType,
+    copy_by_threads,
     explaining_memory,
     has_room,
     is_worth,
@@ -145,6 +147,11 @@ def _(X: Reals, seen: Seen, k: int) -> Axes:
         V = to_numpy(A.T @ to_device(U))
     total = float(np.trace(G))
     return Axes(np.maximum(values, 0), normalized(V), total, "gram", 0.0, max(n, d) * EPS)
+
+
+@copied.register("torch")
+def _(X: Reals) -> Reals:
+    return copied.function(X) if X.nbytes < STAGED else copy_by_threads(np.empty_like(X), X)
 
 
 @picked.register("torch")

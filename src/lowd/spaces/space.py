@@ -83,7 +83,7 @@ def space_of(X: Any, metric: Metric = "euclidean", params: MetricParams = None) 
     if name not in METRICS:
         raise ParameterError(f"metric={metric!r} needs a table of columns, not rows.", "metric")
     rows = prepare_rows(X, name)
-    return Rows(rows.copy() if rows is X else rows, name, p)
+    return Rows(copied(rows) if rows is X else rows, name, p)
 
 
 def check_metric(metric: str, params: MetricParams) -> None:
@@ -560,6 +560,12 @@ def measure_pairs(A: Reals, B: Reals, measure: str) -> Reals:
     if measure != "canberra":
         return np.asarray(gap.sum(-1) / size.sum(-1))
     return np.asarray(np.divide(gap, size, out=np.zeros_like(gap), where=size > 0).sum(-1))
+
+
+@overridable
+def copied(X: Reals) -> Reals:
+    """A copy, which the user does not change."""
+    return X.copy()
 
 
 @overridable
