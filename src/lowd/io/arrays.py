@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from ..errors import ColumnTypeError, DataError, FileFormatError, NotEnoughMemoryError
-from ..input.integers import list_large_integers
+from ..input.entries import list_large_integers
 from .genotypes import MAX_ALLELE_COUNT, MISSING_GENOTYPE
 from .images import THUMBNAIL_PIXELS
 from .options import Options, describe_rounding

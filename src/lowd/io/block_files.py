@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..blocks import BlockReader, RowBlocks, is_blocks
 from ..errors import DataError, MissingFileError, MissingPackageError, ParameterError
 from ..input.arguments import Input
-from ..input.integers import refuse_large_integers
+from ..input.entries import refuse_large_integers
 from ..threads import available as count_cpus
 from . import frames
 from .options import match_columns

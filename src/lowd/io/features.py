@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from scipy.spatial.distance import squareform
 
 from ..errors import ColumnTypeError, DataError, FileFormatError
-from ..input.integers import list_large_integers
+from ..input.entries import list_large_integers
 from . import frames
 from .columns import read_columns
 from .kinds import Column as Cells

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import progress
 from ..errors import FileFormatError, MissingPackageError
-from ..input.integers import LargeInteger, list_large_integers
+from ..input.entries import LargeInteger, list_large_integers
 from .source import MAX_COMPRESSION_RATIO, Source
 from .words import MISSING
 

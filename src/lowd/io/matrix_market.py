@@ -16,7 +16,7 @@ from scipy.sparse import coo_array, csr_array
 
 from .. import progress
 from ..errors import FileFormatError, UnsupportedError
-from ..input.integers import MAX_EXACT_INTEGER
+from ..input.entries import MAX_EXACT_INTEGER
 from .arrays import check_sparse_size, name_columns, to_floats
 from .options import Options, describe_rounding
 from .source import Source, require_memory

@@ -14,7 +14,7 @@ from .words import pluralize, quote, quote_names
 
 MAX_CLASSES = 20  # Most different whole numbers that are classes.
 MAX_GOWER_LEVELS = 40
-MIN_FILLED = 0.4  # Smallest share of known values in a feature, if there are others.
+MIN_FILLED = 0.5  # Smallest share of known values in a feature, if there are others.
 COMPARED_COLUMNS, COMPARED_ROWS = 150, 3000  # for columns that were computed from others
 SURE = 1 - 1e-6  # correlation of a column with what it was computed from
 FEW_ROWS = 4  # Fewer rows make no map.
