@@ -151,6 +151,13 @@ def test_arrays_are_copied_to_a_device_once_until_they_change(monkeypatch):
     arrays.resident(other)
     assert len(copies) == 3
     del other, view
+    with using("torch", 1):  # another call, before which one entry may have been changed
+        arrays.resident(X)
+        arrays.resident(X)
+    assert len(copies) == 4
+    X.setflags(write=False)
+    arrays.resident(X)
+    assert len(copies) == 4
     assert len(arrays._held) == 1  # an array that is gone leaves nothing on the device
 
 

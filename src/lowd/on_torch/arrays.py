@@ -18,6 +18,7 @@ import numpy as np
 import torch as torch  # The other files import it from here.
 from numpy.typing import NDArray
 
+from ..backend import Backend, current
 from ..errors import NotEnoughMemoryError
 
 Tensor: TypeAlias = torch.Tensor
@@ -177,6 +178,7 @@ class Held(NamedTuple):
     owner: ref[NDArray[Any]]
     print: bytes
     tensor: Tensor
+    call: Backend | None  # in which it was copied
 
 
 _held: list[Held] = []
@@ -185,13 +187,15 @@ _held: list[Held] = []
 def resident(X: NDArray[Any], least: int = 2**20) -> Tensor:
     """The tensor of an array, which is copied once if several steps of a fit read it.
 
-    An array that was changed in place since is copied again: some of its entries, spread over all
-    of it, are compared. Arrays of fewer than `least` bytes are copied sooner than looked up.
+    Between calls users may change what they own, so that only the read-only arrays of models stay.
+    One that was changed in place within a call is copied again: some of its entries, spread over
+    all of it, are compared. Arrays of fewer than `least` bytes are copied sooner than looked up.
     """
     if X.nbytes < least or device().type == "cpu":
         return to_device(X)
     for held in _held:
-        if _is_same(held.owner(), X) and held.print == _fingerprint(X):
+        may_differ = X.flags.writeable and held.call is not current()
+        if not may_differ and _is_same(held.owner(), X) and held.print == _fingerprint(X):
             return held.tensor.reshape(X.shape)
     require_memory(X.nbytes, f"an array of shape {X.shape}")
     tensor = to_device(X)
@@ -204,7 +208,7 @@ def keep(X: NDArray[Any], tensor: Tensor, least: int = 2**20, most: int = 6) -> 
     if X.nbytes < least or tensor.device.type == "cpu":
         return
     others = [held for held in _held if not _is_same(held.owner(), X)]
-    _held[:] = [*others[1 - most :], Held(ref(X, _forget), _fingerprint(X), tensor)]
+    _held[:] = [*others[1 - most :], Held(ref(X, _forget), _fingerprint(X), tensor, current())]
 
 
 def _forget(owner: ref[NDArray[Any]]) -> None:
