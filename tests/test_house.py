@@ -103,7 +103,7 @@ def test_the_test_itself_sees_imports():
 
 # What all fits call on the way, and nobody has to read for a method.
 SERVICES = {"errors", "parameters", "progress", "random", "threads", "callbacks", "backend"}
-SERVICES |= {"blocks", "tasks", "input/entries", "input/exchange", "input/integers", "input/tables"}
+SERVICES |= {"blocks", "tasks", "input/arguments", "input/entries"}
 SERVICES |= {"reuse"}
 MOST_FILES = 15
 MORE_FILES = {"sparse": 2, "blocks": 1, "neighbors": 1}  # what another kind of data takes besides

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from . import random
 from .backend import Backend, check_memory, current, using
 from .errors import DataError, LowdError
-from .input.integers import list_large_integers
+from .input.entries import list_large_integers
 from .parameters import Indices, Reals
 from .tasks import connect as connect
 from .tasks import import_dask, is_of, iterate, make_array, make_task, reduce, running, share

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse
 from . import confidence, random
 from .backend import chunks
 from .errors import DataError, ParameterError, UnsupportedError
-from .input.tables import column_kinds, drop_columns, is_table
+from .input.entries import column_kinds, drop_columns, is_table
 from .input.validation import describe_entry
 from .methods.pca import PCA
 from .parameters import Count, Held, Indices, Reals, check_count, state

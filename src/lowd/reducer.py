@@ -25,8 +25,8 @@ from .backend import Plan, check_memory, chunks, threads, using
 from .blocks import RowBlocks, Where, is_blocks
 from .confidence import LeadingShare, LeftOutRows
 from .errors import ApproximationWarning, DataError, ParameterError, UnsupportedError, warn
-from .input.exchange import choose_backend, receive
-from .input.tables import Table
+from .input.arguments import choose_backend, receive
+from .input.entries import Table
 from .input.validation import (
     SAFE_RANGE,
     Kind,

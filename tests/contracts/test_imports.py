@@ -36,7 +36,7 @@ HOMES = {
     "anndata": {"io.h5ad"},
     "openpyxl": {"io.spreadsheet"},
     "PIL": {"io.images"},
-    "pyarrow": {"input.integers"},
+    "pyarrow": {"input.entries"},
     "joblib": set(),
     "starlette": {"explorer.server"},
     "uvicorn": {"explorer.server"},

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from case_data import edit_distance, manhattan_distance, rows_like
 from cases import same_bits
 from lowd.errors import DataError, MetricWarning, ParameterError
-from lowd.input.tables import Table
+from lowd.input.entries import Table
 from lowd.neighbor_graph import NeighborsTransformer
 from lowd.spaces import Matrix, Objects, space_of
 

@@ -10,7 +10,7 @@ import pytest
 import lowd
 from cases import close, fit
 from lowd.errors import ColumnTypeError, DataError
-from lowd.input.tables import Table
+from lowd.input.entries import Table
 from lowd.spaces import space_of
 
 COLORS = [(7.1, "blue"), (8.3, "green"), (9.4, "black"), (7.6, "blue")]

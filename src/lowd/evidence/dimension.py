@@ -16,7 +16,7 @@ from .. import progress, random
 from ..backend import using
 from ..errors import ColumnTypeError, DataError, ParameterError
 from ..input.arguments import Input
-from ..input.integers import refuse_large_integers
+from ..input.entries import refuse_large_integers
 from ..linalg import scree
 from ..linalg.principal import scatter as scatter_of
 from ..neighbor_graph import NeighborGraph

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
 from ..input.arguments import Input, Output
-from ..input.tables import Table
+from ..input.entries import Table
 from ..parameters import MetricParams as MetricParams
 
 MetricLike: TypeAlias = Any  # a name or a callable, which is validated where it is used

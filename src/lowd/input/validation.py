@@ -20,9 +20,16 @@ from ..backend import threads
 from ..errors import ColumnTypeError, DataError, MetricWarning, UnsupportedError, warn
 from ..parameters import Indices, Reals
 from .arguments import Input
-from .entries import refuse_containers, refuse_non_numbers
-from .integers import refuse_large_integers
-from .tables import Frame, Table, column_kinds, is_table, list_types
+from .entries import (
+    Frame,
+    Table,
+    column_kinds,
+    is_table,
+    list_types,
+    refuse_containers,
+    refuse_large_integers,
+    refuse_non_numbers,
+)
 
 Kind: TypeAlias = Literal["rows", "distances", "kernel", "affinity", "table", "objects"]
 

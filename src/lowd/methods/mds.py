@@ -22,8 +22,7 @@ from ..errors import (
     RankWarning,
     warn,
 )
-from ..input.entries import refuse_non_numbers
-from ..input.integers import refuse_large_integers
+from ..input.entries import refuse_large_integers, refuse_non_numbers
 from ..linalg.centered import half_squares, initial_scaling
 from ..linalg.eigen import signs
 from ..parameters import (

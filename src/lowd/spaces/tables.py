@@ -8,7 +8,7 @@ import numpy as np
 
 from ..backend import allocate, chunks
 from ..errors import DataError, ParameterError
-from ..input.tables import Table
+from ..input.entries import Table
 from ..parameters import Indices, Metric, MetricParams, Reals, state
 from .matrices import hash_rows
 from .space import Space, check_metric, space_of

@@ -14,7 +14,7 @@ from ...backend import using
 from ...blocks import RowBlocks, is_blocks
 from ...errors import DataError, ParameterError
 from ...input.arguments import Input
-from ...input.tables import is_table
+from ...input.entries import is_table
 from ...methods.pca import PCA
 from ...neighbor_graph import NeighborGraph
 from ...parameters import Seed

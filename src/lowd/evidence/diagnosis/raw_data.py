@@ -14,9 +14,19 @@ from scipy.sparse import csr_array, issparse
 from ... import random
 from ...errors import DataError, ParameterError, UnsupportedError
 from ...input.arguments import Input
-from ...input.entries import is_date, is_number, refuse_containers, refuse_non_numbers
-from ...input.integers import LargeInteger, list_large_integers, refuse_large_integers
-from ...input.tables import Table, column_kinds, is_table, read_number_columns
+from ...input.entries import (
+    LargeInteger,
+    Table,
+    column_kinds,
+    is_date,
+    is_number,
+    is_table,
+    list_large_integers,
+    read_number_columns,
+    refuse_containers,
+    refuse_large_integers,
+    refuse_non_numbers,
+)
 from ...neighbor_graph import NeighborGraph
 from ...parameters import Metric, Reals, accepts, describe
 from ...spaces import Space, count_rows, space_of, take_rows

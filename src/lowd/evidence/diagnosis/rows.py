@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from ...input.tables import Table
+from ...input.entries import Table
 from ...input.validation import symmetry_of
 from ...neighbor_graph import NeighborGraph
 from ...parameters import Reals

@@ -11,7 +11,7 @@ import pytest
 import lowd
 from case_data import rows_like
 from cases import same_bits
-from lowd.input import exchange
+from lowd.input import arguments
 
 
 class Exchanged:
@@ -100,10 +100,10 @@ def test_results_are_arrays_of_the_library_of_the_rows(library):
 
 @pytest.mark.parametrize("device", [(1, 0), (2, 0), (13, 1)])
 def test_auto_takes_the_backend_of_the_device(device, monkeypatch):
-    monkeypatch.setattr(exchange, "backends", lambda: ["native", "torch"])
+    monkeypatch.setattr(arguments, "backends", lambda: ["native", "torch"])
     X = Exchanged(rows_like(6), device)
-    assert exchange.choose_backend("auto", X) == ("auto" if device == (1, 0) else "torch")
-    assert exchange.choose_backend("native", X) == "native"
-    assert exchange.choose_backend("auto", rows_like(6)) == "auto"
-    monkeypatch.setattr(exchange, "backends", lambda: ["native"])
-    assert exchange.choose_backend("auto", X) == "auto"
+    assert arguments.choose_backend("auto", X) == ("auto" if device == (1, 0) else "torch")
+    assert arguments.choose_backend("native", X) == "native"
+    assert arguments.choose_backend("auto", rows_like(6)) == "auto"
+    monkeypatch.setattr(arguments, "backends", lambda: ["native"])
+    assert arguments.choose_backend("auto", X) == "auto"
