@@ -362,6 +362,8 @@ def test_zero_among_years_is_missing(read):
     table = read("t.csv", text)
     assert table.columns == ("a", "b")
     assert "'year': 0 (6 times) was taken as missing" in table.describe()[0]
+    rows = "".join(f"{i % 5},{9999 if i % 9 == 8 else i}\n" for i in range(30))
+    assert "'b': 9999 (3 times)" in read("t.csv", f"a,b\n{rows}", missing="keep").describe()[0]
 
 
 def test_a_code_is_no_feature_for_want_of_others(read):

@@ -257,7 +257,7 @@ def _remove_sentinels(c: Column) -> None:
     for _ in range(3):
         if len(c.known) < 4 or c.values is None:
             return
-        value = next((v for v in (c.low, c.high) if v in (0, *SENTINELS)), None)
+        value = next((v for v in (c.low, c.high) if v in SENTINELS or _is_no_year(v, c)), None)
         if value is None:
             return
         others = c.known[c.known != value]
@@ -265,8 +265,6 @@ def _remove_sentinels(c: Column) -> None:
         if len(others) < 3:
             return
         low, high = float(others.min()), float(others.max())
-        if value == 0 and not (c.is_whole and 1900 <= low < high <= 2100):
-            return  # it is a sentinel among years only
         gap = value - high if value > high else low - value
         span = max(high - low, abs(high) / 2, 1e-300)
         below = value <= -9 and low >= 0 and times > 1
@@ -280,3 +278,11 @@ def _remove_sentinels(c: Column) -> None:
             f"{quote(c.name)}: {value:g} ({pluralize(times, 'time')}) was taken as missing, as the "
             f"others {f'end at {high:g}' if value > high else f'begin at {low:g}'}."
         )
+
+
+def _is_no_year(value: float, c: Column) -> bool:
+    """Whether it is 0 among years."""
+    if value or not c.is_whole:
+        return False
+    years = c.known[c.known != 0]
+    return bool(1900 <= years.min(initial=2101) < years.max(initial=0) <= 2100)

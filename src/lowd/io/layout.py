@@ -248,18 +248,11 @@ def _judge_header(names: list[str], body: list[list[str]]) -> tuple[str, bool]:
             return f"{names[spread[0]]}, {names[spread[1]]}, ... are numbers in order", True
     if names[0] == "" and all(names[1:]) and len(set(names)) == len(names) > 1:
         rows = [row[0].strip() for row in body]
-        rises = len(numbers) > 2 and _rises(numbers) and all(rows)
-        rises = rises and 2 * sum(_rises(row[1:]) for row in body) < len(body)
-        series = len(rows) > 1 and _is_series(rows)
+        is_listed = _is_series(rows) or rows == numbers[: len(rows)]
         is_index = all(re.fullmatch(r"\d+|.*[A-Za-z].*", row) for row in rows)
-        if (
-            rises
-            or series
-            or rows == numbers[: len(rows)]
-            or is_index & (len({*rows}) == len(rows))
-        ):
-            is_sure = rises or series or not numbers
-            return "the first cell is empty, above the names of the rows", is_sure
+        if is_listed or (is_index and len(set(rows)) == len(rows)):
+            why = "the first cell is empty, above the names of the rows"
+            return why, is_listed or not numbers
     if any(numeric[j] for j in spread) or len(spread) > len(names) // 3:
         return "", True
     filled = [name for name in names if name]
@@ -380,13 +373,6 @@ def _is_series(names: Sequence[str]) -> bool:
     start = int(names[0])
     years = all(1700 <= int(name) <= 2150 for name in names) and min(steps) > 0
     return years or (len(steps) == 1 and min(steps) > 0 and (start <= 1 or len(names) > 2))
-
-
-def _rises(cells: Sequence[str]) -> bool:
-    """Whether plain numbers are sorted, each larger than the one before."""
-    if not all(re.fullmatch(r"-?\d+(\.\d+)?", cell.strip()) for cell in cells):
-        return False
-    return all(float(a) < float(b) for a, b in pairwise(cells))
 
 
 def _fit(cells: list[str], width: int) -> list[str]:

@@ -128,10 +128,9 @@ def _choose_features(
     if options.gower is None and not options.encode:
         roles.is_mixed = bool(texts) and (few or len(texts) > len(numbers))
         counted = f"{pluralize(len(texts), 'column')} of words and {len(numbers)} of numbers"
-        if roles.is_mixed:
-            undo = " (gower=False takes the numbers)" if numbers else ""
-            roles.notes.append(f"{counted} are compared together{undo}.")
-        elif len(texts) > len(numbers) / 2:
+        if roles.is_mixed and numbers:
+            roles.notes.append(f"{counted} are compared together (gower=False takes the numbers).")
+        elif not roles.is_mixed and len(texts) > len(numbers) / 2:
             roles.notes.append(f"Of {counted}, the numbers are compared (gower=True takes both).")
     chosen = {c.name for c in numbers}
     if roles.is_mixed:

@@ -351,3 +351,7 @@ def test_measured_integers_and_genes_are_no_identifiers():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.integers(0, 90, size=(99, 4)), columns=["age", "ID1", "year", "index"])
     assert not lowd.diagnose(table).about("identifiers")
+    table["late"] = table["class"] = 0  # each is constant in its first rows
+    table = pd.concat([table] * 30, ignore_index=True)
+    table.loc[2500:, ["late", "class"]] = 1
+    assert not lowd.diagnose(table).about("codes")

@@ -568,6 +568,8 @@ def _find_role(data: RawData, j: int) -> Literal["id", "code"] | None:
     if not _are_whole(x):
         return None
     column = Column.of_numbers(f"x{j}" if data.names is None else str(data.names[j]), j, x)
+    if column.distinct < 2:
+        return None
     column.decide()
     if column.kind == Kind.ROW_NUMBER or (column.kind == Kind.IDENTIFIER and not column.doubt):
         return "id"
