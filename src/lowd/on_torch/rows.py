@@ -93,7 +93,7 @@ def _(X: Reals, mean: Reals | None, W: Reals, bias: Reals | None = None) -> Real
 
 @project_exactly.register("torch")
 def _(X: Any, mean: Reals, W: Reals) -> Reals:
-    if not isinstance(X, np.ndarray) or not is_worth(X.size, 2**22):
+    if not isinstance(X, np.ndarray) or not is_worth(X.size, 2**22) or not has_room(X.nbytes):
         return project_exactly.function(X, mean, W)
     return projected(X, mean, W, None, torch.float64)
 
@@ -112,9 +112,14 @@ def projected(
         return to_numpy(out)
 
 
+def is_light(X: Reals) -> bool:
+    """Whether rows are worth a copy that takes no memory from the search that may follow."""
+    return is_worth(X.size, 2**22) and has_room(X.nbytes, 0.05)
+
+
 @column_range.register("torch")
 def _(X: Reals) -> tuple[Reals, Reals]:
-    if not is_worth(X.size, 2**22) or not has_room(X.nbytes):
+    if not is_light(X):
         return column_range.function(X)
     rows = resident(X)
     return to_numpy(rows.amin(0)), to_numpy(rows.amax(0))
@@ -123,7 +128,7 @@ def _(X: Reals) -> tuple[Reals, Reals]:
 @places.register("torch")
 def _(X: Reals, least: Reals, factors: Reals) -> Reals:
     """Sums by halves, as rows must have the same place wherever they are in a matrix."""
-    if not is_worth(X.size, 2**22) or not has_room(X.nbytes):
+    if not is_light(X):
         return places.function(X, least, factors)
     with explaining_memory(f"rows of shape {X.shape}"):
         rows, w = resident(X), to_device(factors)
@@ -157,7 +162,7 @@ def _(X: Reals) -> Reals:
 @picked.register("torch")
 def _(X: Reals, points: Indices) -> Reals:
     """The device gathers them sooner than the host, and has them for the search that follows."""
-    if not is_worth(len(points) * X.shape[1], 2**22) or not has_room(2 * X.nbytes):
+    if not is_worth(len(points) * X.shape[1], 2**22) or not is_light(X):
         return picked.function(X, points)
     tensor = resident(X)[to_device(points)]
     keep(found := to_numpy(tensor), tensor)
