@@ -439,6 +439,9 @@ def test_infinite_values_are_said_and_kept_beside(read):
     assert "'since' (10 infinite values)" in table.describe()[1]
     assert "'since' 10 (33%), 10 of them infinite" in table.describe()[2]
     assert np.isnan(read("t.csv", text, keep="since", missing="keep").X[:, 2]).sum() == 10
+    file = io.BytesIO()
+    np.save(file, np.array([[1, np.inf], [np.nan, 2], [3, 4], [5, 6]]))
+    assert "1 of them infinite" in read("t.npy", file.getvalue(), missing="mean").notes[-1]
 
 
 def test_empty_lines_and_columns_are_left_out(read):

@@ -152,7 +152,7 @@ def make_table(loaded: ReadFrame, options: Options) -> Table:
         X = X.filter(kept) if roles.is_mixed else X[kept]
     if not roles.is_mixed:
         rows = np.flatnonzero(kept)
-        told = [] if options.missing in ("drop", "keep") else notes  # which the reading lists
+        told = [] if options.missing == "drop" else notes  # those are listed below
         X, chosen = handle_missing(
             X, names, where, lambda row: loaded.locate(int(rows[row])), options.missing, told
         )
@@ -478,6 +478,8 @@ def handle_missing(
     if good.all():
         return X, None
     count, within = int((~good).sum()), int((~good.all(0)).sum())
+    n_infinite = count - int(np.isnan(X).sum())
+    infinite = f", {n_infinite:,} of them infinite" if n_infinite else ""
     if missing == "error":
         row, column = map(int, np.argwhere(~good)[0])
         what = "the value is missing" if np.isnan(X[row, column]) else "infinity"
@@ -491,9 +493,6 @@ def handle_missing(
             f"(drop={columns[column]!r})."
         )
     if missing == "keep":
-        notes.append(
-            f"{pluralize(count, 'value')} in {pluralize(within, 'column')} missing or infinite."
-        )
         return np.where(good, X, np.nan), None
     if missing == "drop":
         kept = np.flatnonzero(good.all(1))
@@ -506,7 +505,9 @@ def handle_missing(
         name = columns[int(np.argmin(counts))]
         raise DataError(f"{where}: column {name!r} has no value at all; drop={name!r}.")
     means = np.where(good, X, 0).sum(0, dtype=np.float64) / counts
-    notes.append(f"Filled with the mean of the column: {pluralize(count, 'missing value')}.")
+    notes.append(
+        f"Filled with the mean of the column: {pluralize(count, 'missing value')}{infinite}."
+    )
     return np.where(good, X, means.astype(X.dtype)), None
 
 

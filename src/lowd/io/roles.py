@@ -129,7 +129,10 @@ def _choose_features(
         roles.is_mixed = bool(texts) and (few or len(texts) > len(numbers))
         counted = f"{pluralize(len(texts), 'column')} of words and {len(numbers)} of numbers"
         if roles.is_mixed and numbers:
-            roles.notes.append(f"{counted} are compared together (gower=False takes the numbers).")
+            gaps = ", missing values left out" * any(c.missing for c in (*numbers, *texts))
+            roles.notes.append(
+                f"{counted} are compared together{gaps} (gower=False takes the numbers)."
+            )
         elif not roles.is_mixed and len(texts) > len(numbers) / 2:
             roles.notes.append(f"Of {counted}, the numbers are compared (gower=True takes both).")
     chosen = {c.name for c in numbers}
