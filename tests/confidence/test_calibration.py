@@ -15,7 +15,7 @@ from case_data import rows_like
 from cases import CASES, fit, same_bits, take
 from lowd.confidence import by_curve, features, learn_curve, placed_well
 from lowd.errors import DataError
-from lowd.evidence.quality.reliability import compute_reliability
+from lowd.evidence.quality.result import compute_reliability
 
 FOLDER = Path(os.environ.get("LOWD_DATA", Path(__file__).parents[3] / "shared" / "data"))
 

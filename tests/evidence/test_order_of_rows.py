@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 
 import lowd
 from lowd import diagnose
-from lowd.evidence.diagnosis import shape
+from lowd.evidence.diagnosis import rows as findings
 
 ORDER = np.random.default_rng(1).permutation(300)
 ROWS = np.random.default_rng(0).normal(size=(300, 6)) * [5, 4, 3, 0.2, 0.1, 0.1]
@@ -14,7 +14,7 @@ ROWS = np.random.default_rng(0).normal(size=(300, 6)) * [5, 4, 3, 0.2, 0.1, 0.1]
 
 @pytest.mark.parametrize("kind", ["rows", "precomputed"])
 def test_permuted_rows_have_the_same_diagnosis(kind, monkeypatch):
-    monkeypatch.setattr(shape, "GEODESIC_SAMPLES", 60)  # several samples of the sample
+    monkeypatch.setattr(findings, "GEODESIC_SAMPLES", 60)  # several samples of the sample
     X, permuted, metric = ROWS, ROWS[ORDER], "euclidean"
     if kind == "precomputed":
         D = cdist(X, X)

@@ -26,16 +26,16 @@ from ..threads import single_threaded_blas
 from .diagnosis.columns import ColumnSummary, check_scale, summarize_columns
 from .diagnosis.diagnosis import N_SEARCHED_NEIGHBORS
 from .diagnosis.raw_data import MIN_NEIGHBORHOOD_SAMPLES, RawData, Sample, read_data, sample_rows
-from .diagnosis.rows import build_knn_graph, find_distinct_rows
-from .diagnosis.shape import (
+from .diagnosis.rows import (
     GEODESIC_SAMPLES,
+    build_knn_graph,
     combine_estimates,
     compute_residual_variances,
     estimate_dimensions,
+    find_distinct_rows,
     limit_estimates,
 )
-from .null_models import Structure, compare_with_nulls
-from .parallel_analysis import analyze_parallel, compute_eigenvalues
+from .null_models import Structure, analyze_parallel, compare_with_nulls, compute_eigenvalues
 from .tables import html_paragraphs
 from .types import Figure
 

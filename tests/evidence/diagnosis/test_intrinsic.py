@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial import cKDTree
 
 from lowd.evidence.diagnosis.raw_data import read_data
-from lowd.evidence.diagnosis.shape import (
+from lowd.evidence.diagnosis.rows import (
     estimate_dimensions,
     local_pca,
     maximum_likelihood,

@@ -15,9 +15,9 @@ from sklearn.datasets import make_blobs
 import lowd
 from diagnosis_data import CLOUD, changed, clean, two_clouds
 from lowd.errors import IndefiniteWarning, ParameterError
-from lowd.evidence.diagnosis.cost_estimates import _FIT_SECONDS
+from lowd.evidence.diagnosis.choice import _FIT_SECONDS
 from lowd.evidence.diagnosis.raw_data import read_data
-from lowd.evidence.diagnosis.shape import compute_residual_variances
+from lowd.evidence.diagnosis.rows import compute_residual_variances
 from manifolds import roll
 
 

@@ -16,7 +16,7 @@ from scipy.stats import norm
 import lowd
 from lowd.errors import ColumnTypeError, DataError, ParameterError
 from lowd.evidence.dimension import MANIFOLD_RULES, RULES, SIGNAL_RULES, Dimensions, cross_validate
-from lowd.evidence.parallel_analysis import analyze_parallel
+from lowd.evidence.null_models import analyze_parallel
 from lowd.linalg import scree
 from manifolds import roll
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits, make_swiss_roll
 
 import lowd
-from lowd.evidence.quality.damage import describe_damage, group_rows
+from lowd.evidence.quality.result import describe_damage, group_rows
 
 X, y = load_digits(return_X_y=True)
 NAMES = np.array(["digit " + str(label) for label in y])

@@ -1,4 +1,4 @@
-// The points of a report (src/lowd/report/points.py) as a data source of the page.
+// The points of a report (src/lowd/report/page.py) as a data source of the page.
 import { extent } from "../render/camera";
 import { Client, type Values } from "./client";
 import { type Checked, count, flag, list, nullable, number, object, oneOf, text, variant } from "./schema";

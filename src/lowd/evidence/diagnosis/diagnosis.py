@@ -22,9 +22,8 @@ from ...pipeline import STEP_PARAMETERS
 from ...threads import single_threaded_blas
 from ..null_models import Structure, compare_with_nulls
 from ..types import MetricLike, MetricParams
-from .choice import choose
+from .choice import check_costs, choose, estimate_costs
 from .columns import check_columns, summarize_columns
-from .cost_estimates import check_costs, estimate_costs
 from .preparation import (
     MIN_WIDE_COLUMNS,
     Decided,
@@ -34,21 +33,19 @@ from .preparation import (
 from .raw_data import MIN_NEIGHBORHOOD_SAMPLES, RawData, Sample, read_data, sample_rows
 from .result import SEVERITIES, Diagnosis, Dimension, Finding
 from .rows import (
+    ResidualVariances,
+    Shape,
     check_connectivity,
     check_distances,
     check_hubness,
     check_outliers,
-    check_short_circuits,
-    compute_row_keys,
-    find_distinct_rows,
-)
-from .shape import (
-    ResidualVariances,
-    Shape,
     check_shape,
+    check_short_circuits,
     combine_estimates,
     compute_residual_variances,
+    compute_row_keys,
     estimate_dimensions,
+    find_distinct_rows,
     limit_estimates,
 )
 

@@ -12,7 +12,7 @@ from ... import random
 from ...linalg.scree import count_above_tracy_widom
 from ...pipeline import STEP_PARAMETERS, Preparation
 from ...spaces import hash_rows
-from ..parallel_analysis import analyze_parallel, compute_eigenvalues
+from ..null_models import analyze_parallel, compute_eigenvalues
 from .raw_data import RawData, Sample, rescale
 from .result import Action, Finding, merge_actions
 

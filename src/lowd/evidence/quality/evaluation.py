@@ -30,7 +30,6 @@ from ...reducer import Reducer
 from ...spaces import Rows, Space, SparseRows, extension, space_of
 from ..null_models import Structure, compare_with_nulls
 from ..types import Items, MetricLike, MetricParams
-from .damage import DamagedGroup, find_damage
 from .measures import (
     Measure,
     PairStatistics,
@@ -50,8 +49,7 @@ from .measures import (
     score_random_triplets,
 )
 from .metric_spaces import GraphSpace, RowSelection, nearest_others, ranks_of
-from .reliability import Reliability
-from .result import Evaluation
+from .result import DamagedGroup, Evaluation, Reliability, find_damage
 
 MAX_JUDGED_SAMPLES = 5000  # rows in which damaged groups are looked for, if not all are evaluated
 MIN_NOTED_TIES = 0.05  # share of rows with ties below which ranks hardly depend on them
