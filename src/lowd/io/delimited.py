@@ -6,7 +6,6 @@ import codecs
 import csv
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -45,10 +44,8 @@ _BOMS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 def read(source: Source, options: Options) -> ReadFrame:
     text, encoding = _convert_to_utf8(source, options.encoding)
     layout = _find_layout(text, options)
-    form = layout.form + (f", {encoding}" if encoding != "utf-8" else "")
     if layout.delimiter in (" ", BLANKS):
         text = _collapse_spaces(text, layout.delimiter)
-        layout = replace(layout, delimiter="\t" if layout.delimiter == BLANKS else " ")
     records = _Records(text, layout, options.every)
     names = list(layout.names) + [""] * (layout.width > len(layout.names))
     lines = _read_head(text).count(b"\n") or 1
@@ -62,7 +59,7 @@ def read(source: Source, options: Options) -> ReadFrame:
             names,
             chosen + names[len(layout.names) :],
             options.every,
-            separator=layout.delimiter,
+            separator=layout.mark,
             skip_lines=layout.first - 1,
         )
     except FileFormatError as error:
@@ -79,6 +76,7 @@ def read(source: Source, options: Options) -> ReadFrame:
         notes.append(f"{pluralize(count, 'line')} below the table left out: {quote(shown)}.")
         frame = frame.head(len(frame) - count)
     frame, records.kept = _drop_blank_rows(frame)
+    form = layout.form + (f", {encoding}" if encoding != "utf-8" else "")
     return ReadFrame(
         frame,
         source,
@@ -117,7 +115,7 @@ class _Records:
             for _ in range(self._layout.first - 1):
                 file.readline()
             lines = (line.decode("utf-8-sig", "replace") for line in file)
-            reader = csv.reader(lines, delimiter=self._layout.delimiter)
+            reader = csv.reader(lines, delimiter=self._layout.mark)
             start = self._layout.first
             for cells in reader:
                 yield start, cells

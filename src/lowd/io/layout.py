@@ -55,6 +55,11 @@ class Layout:
     doubts: tuple[str, ...] = ()
 
     @property
+    def mark(self) -> str:
+        """What separates the cells when the blanks between them have been collapsed."""
+        return "\t" if self.delimiter == BLANKS else self.delimiter
+
+    @property
     def form(self) -> str:
         """The layout in words."""
         separator = DELIMITERS.get(self.delimiter, repr(self.delimiter))

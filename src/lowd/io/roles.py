@@ -95,7 +95,7 @@ def find_roles(columns: list[Column], options: Options, where: str) -> Roles:
     features = [c for c in columns if c.name in chosen]
     for c in features:
         roles.set(c.name, Role.FEATURE, c.why)
-    roles.trouble = _find_trouble(features, columns, roles.why)
+    roles.trouble = _find_trouble(features, columns, roles)
     return roles
 
 
@@ -114,9 +114,6 @@ def _choose_features(
     infinite = [c for c in numbers if c.infinite]
     if len(numbers) - len(infinite) > 1:
         aside |= {c.name: f"{pluralize(c.infinite, 'infinite value')}" for c in infinite}
-    if label is not None:
-        same = [c for c in {*numbers, *levels} if _is_recoding(c, label)]
-        aside |= {c.name: f"one-to-one with the label {quote(label.name)}" for c in same}
     for name, why in aside.items():
         roles.set(name, Role.BESIDE, why)
     numbers = [c for c in numbers if c.name not in aside]
@@ -142,6 +139,11 @@ def _choose_features(
         weak = label is not None and label.key not in words.STRONG_LABELS and not options.label
         if label is not None and weak and label.kind == Kind.CATEGORY:
             chosen.add(label.name)  # the only words are what there is to compare
+    if label is not None and label.name not in chosen:
+        for c in columns:
+            if c.name in chosen and _is_recoding(c, label):
+                chosen.discard(c.name)
+                roles.set(c.name, Role.BESIDE, f"one-to-one with the label {quote(label.name)}")
     if options.encode:
         chosen |= {c.name for c in free if c.kind in (Kind.CATEGORY, Kind.CODE, Kind.TEXT)}
         chosen |= set(options.levels) & {c.name for c in columns}
@@ -303,7 +305,7 @@ def _find_dummies(numbers: list[Column], columns: list[Column]) -> dict[str, str
     return found
 
 
-def _find_trouble(features: list[Column], columns: list[Column], why: dict[str, str]) -> str:
+def _find_trouble(features: list[Column], columns: list[Column], roles: Roles) -> str:
     """Why these rows make no map, and what helps."""
     rows = columns[0].rows if columns else 0
     keys = {c.key for c in columns}
@@ -327,13 +329,14 @@ def _find_trouble(features: list[Column], columns: list[Column], why: dict[str, 
             f"the only column, {quote(columns[0].name)}, holds {columns[0].kind}; is it split "
             "at another mark (delimiter=...), or below title lines (skip=...)?"
         )
-    held = "; ".join(
-        f"{quote_names([c.name for c in columns if why[c.name] == what], 3)}: {what}"
-        for what in dict.fromkeys(why[c.name] for c in columns)
-    )
+    held: dict[str, list[str]] = {}
+    for c in columns:
+        is_beside = roles.roles[c.name] == Role.BESIDE
+        held.setdefault(roles.why[c.name] if is_beside else str(c.kind), []).append(c.name)
+    told = "; ".join(f"{quote_names(names, 3)}: {what}" for what, names in held.items())
     is_long = sum(c.kind in LEVELS for c in columns) > 1
     pivot = " If each row is a cell of a table, pivot it first." if is_long else ""
     return (
-        f"no column can be a feature ({held}); name one that is (keep=..., "
+        f"no column can be a feature ({told}); name one that is (keep=..., "
         f"or kind={{'NAME': 'category'}}).{pivot}"
     )
