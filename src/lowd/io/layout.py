@@ -20,10 +20,10 @@ from .words import is_missing, is_number, is_unit, pluralize, quote, quote_names
 
 MAX_TITLE_LINES = 30
 BODY_LINES = 100  # Lines compared with the header and with each other.
-# Of equally good ones the first: a semicolon may separate decimal commas.
 BLANKS = "  "  # two or more, where the cells of an aligned table hold single ones
+# Of equally good ones the first: a semicolon may separate decimal commas.
 DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "pipe", " ": "space"}
-DELIMITERS[BLANKS] = "blank"
+DELIMITERS |= {BLANKS: "blank"}
 # Types and roles of columns in the second and third line of a file of Orange; the content decides
 # where the kind is empty.
 _ORANGE_KINDS = dict.fromkeys(("continuous", "c", "string", "s", "text", "time", "t"), "")

@@ -125,7 +125,8 @@ def read(
     skip : int or None, default=None
     delimiter, decimal, encoding : str or None, default=None
         Of a text file: whether a line names the columns, how many lines are above it, what
-        separates columns, "." or ",", and how characters are encoded; all are recognized.
+        separates columns (one character, or "  " for two blanks and more), "." or ",", and how
+        characters are encoded; all are recognized.
     missing : {"error", "drop", "mean", "keep"}, default="error"
         "error" names the first missing value; "drop" leaves out such rows, "mean" fills them,
         "keep" leaves NaN there, for `lowd.diagnose` and `lowd.Pipeline(impute=...)`. Rows without
