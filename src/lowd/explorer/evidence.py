@@ -28,15 +28,6 @@ if TYPE_CHECKING:
 
 # -- quality of panels ---------------------------------------------------------------------------
 
-MAX_NEIGHBORS = 15  # Neighbors of the measures, as in `lowd.evaluate`.
-MAX_CURVE_POINTS = 512  # Points of an R_NX curve; a panel is not wider.
-MAX_SHEPARD_PAIRS = 2000
-# Longest wait for the next progress report, which mostly takes a fraction of a second.
-MAX_REPORT_SECONDS = 30
-MAX_SCREE_VALUES = 50
-# Number of evaluated rows whose mean stands for a row that was not evaluated.
-ESTIMATE_NEIGHBORS = 3
-
 
 @dataclass(eq=False)
 class Evidence:
@@ -111,7 +102,8 @@ class Evaluations:
         with self._changed:
             self._changed.notify_all()
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(MAX_REPORT_SECONDS)
+            # The next progress report, which ends it, mostly takes a fraction of a second.
+            self._thread.join(30)
 
     def _work(self) -> None:
         while not self._closed.is_set():
@@ -139,7 +131,8 @@ class Evaluations:
 def _evaluate(session: Session, panel: Panel) -> Evaluation:
     rows = panel.held_rows
     X = session.compared if panel.rows is None else take_panel_rows(session, panel.rows)
-    k = min(MAX_NEIGHBORS, max(1, (len(rows) - 1) // 2))
+    # As many neighbors as in `lowd.evaluate`.
+    k = min(15, max(1, (len(rows) - 1) // 2))
     return evaluate(
         X,
         panel.coordinates[rows],
@@ -190,7 +183,8 @@ def make_evidence_columns(
     others = held[~evaluated[held]]
     if len(others):
         tree = cKDTree(panel.coordinates[held[found.rows]])
-        near = tree.query(panel.coordinates[others], min(ESTIMATE_NEIGHBORS, len(found.rows)))[1]
+        # The mean of three evaluated rows stands for a row that was not evaluated.
+        near = tree.query(panel.coordinates[others], min(3, len(found.rows)))[1]
         near = near.reshape(len(others), -1)
     columns: dict[str, NDArray[np.float32] | NDArray[np.bool_]] = {}
     for name, values in measures.items():
@@ -235,7 +229,8 @@ def _describe_rnx(found: Evaluation) -> dict[str, object] | None:
     if found.rnx_curve is None:
         return None
     k, values = found.rnx_curve
-    at = np.unique(np.geomspace(1, len(k), MAX_CURVE_POINTS).astype(int)) - 1
+    # A panel is not wider than 512 points.
+    at = np.unique(np.geomspace(1, len(k), 512).astype(int)) - 1
     return {"k": k[at].tolist(), "value": list_or_none(values[at])}
 
 
@@ -243,7 +238,7 @@ def _describe_shepard(found: Evaluation) -> dict[str, object] | None:
     if found.shepard is None:
         return None
     data, embedding = found.shepard
-    step = -(-len(data) // MAX_SHEPARD_PAIRS)
+    step = -(-len(data) // 2000)
     return {"data": list_or_none(data[::step]), "embedding": list_or_none(embedding[::step])}
 
 
@@ -257,7 +252,7 @@ def _describe_scree(session: Session, panel: Panel) -> dict[str, object] | None:
     values = np.ravel(ratio if ratio is not None else spectrum.model.eigenvalues_)
     return {
         "name": "explained variance" if ratio is not None else "eigenvalues",
-        "values": list_or_none(values[:MAX_SCREE_VALUES]),
+        "values": list_or_none(values[:50]),
         "share": ratio is not None,
         "description": spectrum.description,
     }
@@ -265,9 +260,8 @@ def _describe_scree(session: Session, panel: Panel) -> dict[str, object] | None:
 
 # -- nearest neighbors ---------------------------------------------------------------------------
 
-MAX_SHOWN_NEIGHBORS = 200
-TABLE_NEIGHBORS = 10  # Neighbors of each row in a page without a server.
-# Most rows of such a page: 1.6 MB. Finding all neighbors of more rows takes minutes.
+# Most rows of a page without a server, with ten neighbors each: 1.6 MB. Finding all neighbors of
+# more rows takes minutes.
 MAX_TABLE_ROWS = 20_000
 
 
@@ -280,7 +274,7 @@ def find_neighbors(session: Session, row: int, k: int) -> dict[str, object]:
             "only coordinates are known, not the data.",
             "Start with the data: lowd view MAP --data FILE.",
         )
-    k = min(k, session.n - 1, MAX_SHOWN_NEIGHBORS)
+    k = min(k, session.n - 1, 200)
     found = nearest_others(session.space, np.array([row], np.int64), k) if k else None
     in_panels = {
         key: find_in_panel(panel.coordinates, row, k)
@@ -317,7 +311,7 @@ def find_in_panel(Y: NDArray[np.float32], row: int, k: int) -> list[int]:
 
 def encode_table(session: Session) -> bytes | None:
     """The nearest neighbors of all rows as Arrow, or None if there are too many rows."""
-    k = min(TABLE_NEIGHBORS, session.n - 1)
+    k = min(10, session.n - 1)
     if session.space is None or session.n > MAX_TABLE_ROWS or not k:
         return None
     found = nearest_others(session.space, None, k)
@@ -328,7 +322,6 @@ def encode_table(session: Session) -> bytes | None:
 
 # -- selected rows and the others ----------------------------------------------------------------
 
-MAX_COMPARED_COLUMNS = 50
 # Rows of each side: the standard error is then 0.002 standard deviations.
 MAX_COMPARED_ROWS = 200_000
 
@@ -353,7 +346,7 @@ def compare_selection(session: Session, rows: NDArray[np.int64]) -> dict[str, ob
     return {
         "selected": len(rows),
         "rest": len(others),
-        "columns": found[:MAX_COMPARED_COLUMNS],
+        "columns": found[:50],
     }
 
 

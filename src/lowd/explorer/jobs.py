@@ -171,10 +171,7 @@ def build_model(name: object, parameters: object) -> Foreign:
 
 State: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
 
-MAX_RUNNING_JOBS = 1  # A fit uses all cores.
-MAX_WAITING_JOBS = 16
 MAX_KEPT_JOBS = 100  # Finished jobs that the page can still ask for.
-MIN_JOB_ROWS = 4
 _COMMAND = [sys.executable, "-P", "-c", "from lowd.explorer.worker import main; main()"]
 
 
@@ -222,7 +219,8 @@ class Jobs:
         self._session = session
         self._jobs: dict[str, Job] = {}
         self._numbers = itertools.count()
-        self._lock, self._turn = threading.Lock(), threading.Semaphore(MAX_RUNNING_JOBS)
+        # One job at a time, since a fit uses all cores.
+        self._lock, self._turn = threading.Lock(), threading.Semaphore(1)
 
     def start(self, asked: Mapping[str, Any]) -> Job:
         """Start the fit that a form asks for: a method, its parameters, perhaps some rows only."""
@@ -237,14 +235,14 @@ class Jobs:
         method = build_model(asked.get("method"), asked.get("parameters") or {})
         rows = None
         if asked.get("rows") is not None:
-            rows = session.check_rows(asked["rows"], MIN_JOB_ROWS)
+            rows = session.check_rows(asked["rows"], 4)
         name = str(asked.get("name") or "")[:80] or type(method).__name__
         if not asked.get("name") and rows is not None:
             name += f" of {len(rows)} rows"
         model = add_steps(_set_metric(method, session), session.steps)
         with self._lock:
             waiting = [job for job in self._jobs.values() if job.state in ("queued", "running")]
-            if len(waiting) > MAX_WAITING_JOBS:
+            if len(waiting) > 16:
                 raise RequestError(
                     409, "conflict", f"{len(waiting)} jobs wait already.", "Wait, or cancel some."
                 )

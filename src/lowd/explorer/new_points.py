@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 UPLOAD_FORMATS = ("csv", "parquet", "arrow", "jsonl", "npy")
 MAX_NEW_ROWS = 20_000
-MAX_UPLOADS = 20  # Uploads kept for export; the oldest one goes first.
 MAX_SLIDERS = 2000
 
 Mapped: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64] | None]
@@ -86,7 +85,8 @@ class Uploads:
         with self._lock:
             points = NewPoints(f"q{secrets.token_hex(4)}", table, mapped)
             self._kept[points.key] = points
-            while len(self._kept) > MAX_UPLOADS:
+            # The oldest one goes first.
+            while len(self._kept) > 20:
                 self._kept.pop(next(iter(self._kept)))
         return {
             "key": points.key,

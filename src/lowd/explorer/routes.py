@@ -39,7 +39,6 @@ from .session import Session
 MAX_CHUNK_ROWS = 2**18  # Rows of one response: 2 MB of coordinates.
 MAX_UPLOAD_BYTES = 2**25  # Size of one file of new points.
 MAX_REQUEST_BYTES = 2**26  # Size of any other body: a selection of 5 million rows as text.
-MAX_FOUND_ROWS = 100_000  # Rows found by a search.
 
 
 Handler: TypeAlias = Callable[..., Reply]
@@ -187,7 +186,7 @@ class Routes:
 
     def search(self, request: Request) -> Reply:
         text = request.query.get("q", "")
-        limit = request.read_int("limit", 1000, 1, MAX_FOUND_ROWS)
+        limit = request.read_int("limit", 1000, 1, 100_000)
         columns = [column for column in self.session.columns if column.kind != "number"]
         if key := request.query.get("column"):
             columns = [self.session.get_column(key)]

@@ -38,7 +38,6 @@ except ImportError as error:  # pragma: no cover - the extra is part of the test
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-DEFAULT_HOST = "127.0.0.1"
 MIN_TOKEN_CHARACTERS = 8  # Shortest token that lets other machines in.
 MAX_CLOSING_SECONDS = 1.0  # Time for requests under way when the server ends.
 HEADERS = {
@@ -224,7 +223,7 @@ class Server:
     def __init__(
         self,
         routes: Routes,
-        host: str = DEFAULT_HOST,
+        host: str = "127.0.0.1",
         port: int = 0,
         token: str | None = None,
     ) -> None:

@@ -31,14 +31,10 @@ if TYPE_CHECKING:
 Role: TypeAlias = Literal["label", "id", "feature", "other"]
 Kind: TypeAlias = Literal["category", "number", "text"]
 
-# Most categories of a text column; columns with more are searched, not colored.
-MAX_CATEGORIES = 256
 MAX_CATEGORY_NUMBERS = 20  # Most distinct whole numbers of a label that count as classes.
 MAX_FEATURE_COLUMNS = 256  # Columns listed by name; row details and sliders have all of them.
 # Entries of all listed features, which are summarized at the start in 1 s.
 MAX_FEATURE_VALUES = 2**27
-HISTOGRAM_BINS = 32
-HISTOGRAM_ROWS = 100_000  # Rows sampled for a histogram; its bars are then off by about a pixel.
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +102,8 @@ def make_column(key: str, name: str, role: Role, given: Column) -> PageColumn:
             return _make_number(key, name, role, values)
     words = _to_words(values)
     distinct = {word for word in words if word is not None}
-    if role == "id" or len(distinct) > min(MAX_CATEGORIES, max(12, len(words) // 2)):
+    # Columns with more categories are searched, not colored.
+    if role == "id" or len(distinct) > min(256, max(12, len(words) // 2)):
         longest = max((len(word) for word in distinct), default=0)
         text = np.array(words, object)
         return PageColumn(key, name, role, "text", text, (), {"longest": longest})
@@ -122,9 +119,10 @@ def make_column(key: str, name: str, role: Role, given: Column) -> PageColumn:
 def _make_number(key: str, name: str, role: Role, values: Column) -> PageColumn:
     known = values[np.isfinite(values)] if values.dtype.kind == "f" else values
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
-    step = max(1, len(known) // HISTOGRAM_ROWS)
+    # Of so many rows the bars are off by about a pixel.
+    step = max(1, len(known) // 100_000)
     span = (low, high) if high > low else (low, low + 1)
-    counts, edges = np.histogram(known[::step].astype(np.float64), HISTOGRAM_BINS, span)
+    counts, edges = np.histogram(known[::step].astype(np.float64), 32, span)
     summary = {
         "low": low,
         "high": high,
@@ -170,7 +168,6 @@ def read_feature(X: Input, j: int) -> Column:
 
 MAX_PANEL_DIMENSIONS = 3
 MAX_PANELS = 32  # A million points of three dimensions take 12 MB in each panel.
-MAX_THUMBNAIL_SIDE = 128  # Larger images are thinned out to this many pixels.
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,7 +372,8 @@ def to_thumbnails(images: ArrayLike | None, n: int) -> NDArray[np.uint8] | None:
             f"images have shape {np.shape(images)}: expected ({n}, height, width), or with 3 or 4 "
             "colors."
         )
-    step = -(-max(given.shape[1:3]) // MAX_THUMBNAIL_SIDE)
+    # Larger images are thinned out to 128 pixels.
+    step = -(-max(given.shape[1:3]) // 128)
     given = given[:, ::step, ::step]
     if given.dtype == np.uint8:
         return given

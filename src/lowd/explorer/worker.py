@@ -24,8 +24,6 @@ from ..input.arguments import Foreign
 # warnings, or an error.
 Message: TypeAlias = tuple[Literal["progress", "embedding", "model", "error"], Any]
 
-PROGRESS_SECONDS = 0.1  # Interval between two reports; the page asks four times a second.
-EMBEDDING_SECONDS = 0.25  # Interval between two embeddings.
 _SIZE = struct.Struct("<Q")
 
 
@@ -58,13 +56,14 @@ class Reports:
 
     def tell(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if now - self._reported >= PROGRESS_SECONDS or done >= total:
+        # The page asks four times a second.
+        if now - self._reported >= 0.1 or done >= total:
             self._reported = now
             send(self._file, ("progress", (stage, done, total)))
 
     def show(self, Y: np.ndarray[Any, Any]) -> None:
         begin = time.monotonic()
-        if begin - self._shown < EMBEDDING_SECONDS:
+        if begin - self._shown < 0.25:
             return
         send(self._file, ("embedding", np.ascontiguousarray(Y[:, :3], np.float32)))
         # Spend at most a tenth of the time on a slow reader of large embeddings.
