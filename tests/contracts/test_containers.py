@@ -392,14 +392,14 @@ def _write_frame(path, users):
 def test_a_file_keeps_the_digits_of_identifiers(tmp_path, suffix):
     path = _write_frame(tmp_path / f"t.{suffix}", USERS)
     for how, held in (
-        ({}, lambda table: table.extra["user"]),  # a number for each row is an identifier
+        ({}, lambda table: table.ids),  # a number for each row is an identifier
         ({"id": "user"}, lambda table: table.ids),
         ({"label": "user"}, lambda table: table.labels),
-        ({"columns": ["x", "z"]}, lambda table: table.extra["user"]),
+        ({"columns": ["x", "z"]}, lambda table: table.ids),
     ):
         table = lowd.io.read(path, **how)
         assert table.columns == ("x", "z")
-        assert held(table).tolist() == [str(user) for user in USERS]
+        assert list(map(str, held(table))) == [str(user) for user in USERS]
         assert not [note for note in table.notes if "rounded" in note]
 
 
@@ -421,9 +421,8 @@ def test_identifiers_of_many_digits_are_text(tmp_path, suffix):
     """More than 64 bits, which a table may hold as text only."""
     users = [f"{user}000000" for user in USERS]
     path = _write_frame(tmp_path / f"t.{suffix}", users)
-    for how in ({}, {"columns": ["x", "z"]}):
-        assert lowd.io.read(path, **how).extra["user"].tolist() == users
-    assert lowd.io.read(path, id="user").ids.tolist() == users
+    for how in ({}, {"id": "user"}, {"columns": ["x", "z"]}):
+        assert lowd.io.read(path, **how).ids.tolist() == users
 
 
 def test_files_of_arrays_note_the_integers_that_they_round(tmp_path):

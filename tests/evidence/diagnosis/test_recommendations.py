@@ -133,7 +133,7 @@ def test_what_does_not_fit_is_named(monkeypatch):
     assert "landmarks" in cost.remedy
 
 
-@pytest.mark.parametrize(("n", "d", "groups"), [(30, 5, 3), (60, 10, 5), (100, 5, 4), (150, 10, 8)])
+@pytest.mark.parametrize(("n", "d", "groups"), [(60, 5, 3), (60, 10, 5), (100, 5, 4), (150, 10, 8)])
 def test_clusters_are_not_called_curved(n, d, groups):
     """Shortest paths lead from one cluster to the next, which PCA seemed to fold."""
     X = make_blobs(n, d, centers=groups, random_state=0)[0]
