@@ -124,10 +124,10 @@ def _measure(part: Frame, names: Sequence[str]) -> list[Column]:
         c = Column(name, position, cells, filled, distinct, count, shortest, longest, padded=padded)
         c.infinite = infinite
         if 0 < filled == count:
-            numbers = _to_array(values)
-            if np.nanmax(np.abs(numbers)) < 2**53:  # above, different digits are the same number
+            parsed = _to_array(values)
+            if np.nanmax(np.abs(parsed)) < 2**53:  # above, different digits are the same number
                 distinct = values.n_unique() - (filled < c.rows)
-            c.set_values(numbers, distinct)
+            c.set_values(parsed, distinct)
         elif filled:
             known = cells.filter(~frames.find_missing(cells))
             c.filled, c.distinct = len(known), known.n_unique()
