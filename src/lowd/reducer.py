@@ -610,7 +610,7 @@ class Reducer(callbacks.Support, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """
         n, d = rows.shape
         self._leading = LeadingShare.of(rows, getattr(self, "scale_", None))
-        if alone or not 50 <= n <= min(10 * d, 2000) or n * d > 2e7:
+        if alone or not 50 <= n <= min(10 * d, 1500) or n * d > 2e7:
             return
         if self._own_share() > 0.015:
             with warnings.catch_warnings():

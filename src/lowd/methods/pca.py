@@ -401,7 +401,7 @@ class PCA(Reducer):
         plan = {"covariance" if d <= n else "inner products": 4 * small * small * 8}
         if route == "krylov":
             plan = {"vectors": 26 * d * block_width(k or 1) * 8}
-        if n <= min(10 * d, 2000) and n * d <= 2e7:  # which may be left out of other fits
+        if n <= min(10 * d, 1500) and n * d <= 2e7:  # which may be left out of other fits
             plan["rows of other fits"] = n * d * itemsize
         return plan
 
