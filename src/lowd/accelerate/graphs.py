@@ -83,7 +83,8 @@ def serve_trustworthiness(
     require(n_neighbors < len(rows) / 2, "n_neighbors of at least half the rows")
     n, k = len(rows), n_neighbors
     require((rows % 1).any(), "whole numbers, whose distances may be equal")
-    find_neighbors(Y, k, {"metric": "euclidean"})  # which are refused if they are equally far
+    # Neighbors that are equally far are refused.
+    find_neighbors(Y, k, {"metric": "euclidean"})
     scale = 2.0 / (n * k * (2.0 * n - 3.0 * k - 1.0))
     share = float(trustworthiness(rows, Y, n_neighbors=k, **how))
     # A multiple of whole ranks gives the same bits.

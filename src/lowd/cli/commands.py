@@ -132,7 +132,7 @@ def _embed(
     from ..pipeline import Pipeline
 
     table, X, reading = prepared.table, prepared.X, prepared.reading
-    if prepared.width == 1 and arguments.get("n_components") is None:  # where two are the default
+    if prepared.width == 1 and arguments.get("n_components") is None:  # Two are the default.
         model.set_params(**{"n_components": 1} if "n_components" in model.get_params() else {})
     model = prepared.wrap(set_metric(model, table))
     if arguments.get("view"):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..evidence.diagnosis import Diagnosis, Finding
     from ..reducer import Reducer
 
-MAX_COMPARED_ROWS = 10_000  # of text, whose distances have no fast search
+MAX_COMPARED_ROWS = 10_000  # Distances between texts have no fast search.
 # Metrics that columns in other units spoil; others compare angles, or which entries are equal.
 LENGTHS = ("euclidean", "sqeuclidean", "manhattan", "chebyshev", "minkowski")
 
@@ -138,7 +138,7 @@ def read_anything(arguments: Arguments, console: Console) -> tuple[Table, Data, 
     many rows that distances of all pairs would take minutes.
     """
     more: Arguments = {}
-    if arguments.get("missing") in (None, "mean"):  # which a pipeline fills, also in new rows
+    if arguments.get("missing") in (None, "mean"):  # The pipeline fills them, also in new rows.
         more["missing"] = "keep"
     table = read(arguments, console, **more)
     if table.kind == "table" and not arguments.get("gower") and len(table) > MAX_COMPARED_ROWS:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..reducer import Reducer
     from .running import Outputs
 
-MAX_SHOWN_COLUMNS = 60  # of a table in a terminal
+MAX_SHOWN_COLUMNS = 60  # A longer list of columns fills several screens.
 
 
 def read(arguments: Arguments, console: Console, path: str | None = None, **more: Any) -> Table:
